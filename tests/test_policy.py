@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from eyespan.errors import PolicyDenied
 from eyespan.policy import MAX_VERDICTS, TOO_LONG, Policy
 from eyespan.policy.copies import MAX_ORIGINALS, names_of_originals
-from eyespan.policy.names import COMPRESSION_SUFFIXES, fold, spellings
 from eyespan.policy.rules import BUILT_IN_ALLOW, BUILT_IN_DENY, Places, matches
+from eyespan.policy.spellings import COMPRESSION_SUFFIXES, fold, spellings
 from eyespan.sources import streams
 from tests.sizes import size
 

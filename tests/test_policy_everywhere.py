@@ -28,7 +28,7 @@ from eyespan.context import CallContext
 from eyespan.dialects import dialect_names, resource
 from eyespan.errors import PolicyDenied, ReadError
 from eyespan.model import ReadRequest
-from eyespan.policy.names import BACKUP_SUFFIXES, COMPRESSION_SUFFIXES, fold
+from eyespan.policy.spellings import BACKUP_SUFFIXES, COMPRESSION_SUFFIXES, fold
 from tests.sizes import examples
 
 TOKEN = "zq7"

@@ -17,7 +17,7 @@ from eyespan import Workspace
 from eyespan.cli.main import main
 from eyespan.escape import visible
 from eyespan.selectors.pasted import EXAMPLES
-from eyespan.selectors.rows import ROWS
+from eyespan.selectors.pasted_forms import ROWS
 
 DOC = Path(__file__).parent.parent / "docs" / "selectors.md"
 

@@ -7,10 +7,10 @@ import random
 import pytest
 
 from eyespan.errors import NoSymbol, NotFound, ReadError
-from eyespan.selectors import Named, Ranges, SymbolPiece, Target, rows, write_target
+from eyespan.selectors import Named, Ranges, SymbolPiece, Target, pasted_forms, write_target
 from eyespan.selectors.forgive import forgive
 from eyespan.selectors.pasted import EXAMPLES, interpretations
-from eyespan.selectors.rows import ROWS, PastedForm
+from eyespan.selectors.pasted_forms import ROWS, PastedForm
 
 from .pasted_lines import ROWS as PRINTED
 
@@ -51,7 +51,7 @@ def test_an_example_is_read_by_its_own_row(row: PastedForm):
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_no_row_can_be_left_out(row: PastedForm, monkeypatch):
-    monkeypatch.setattr(rows, "ROWS", tuple(other for other in ROWS if other is not row))
+    monkeypatch.setattr(pasted_forms, "ROWS", tuple(other for other in ROWS if other is not row))
 
     assert [meant for text, meant in row.examples if read(text) != meant] != []
 
@@ -62,7 +62,7 @@ def test_each_row_has_a_name_of_its_own():
 
 def test_the_order_of_the_rows_has_no_meaning(monkeypatch):
     expected = [list(interpretations(text)) for text in TEXTS]
-    monkeypatch.setattr(rows, "ROWS", tuple(random.Random(1).sample(ROWS, len(ROWS))))
+    monkeypatch.setattr(pasted_forms, "ROWS", tuple(random.Random(1).sample(ROWS, len(ROWS))))
 
     assert [list(interpretations(text)) for text in TEXTS] == expected
 

@@ -96,7 +96,7 @@ class Callers(FileTarget):
         from eyespan.cli.options import UsageError
         from eyespan.cli.serve import parse_words
         from eyespan.extras.http.auth.callers import read_callers
-        from eyespan.server.options import InvalidOptions
+        from eyespan.server.serve_options import InvalidOptions
 
         try:
             if data.startswith(b"-"):
@@ -120,15 +120,15 @@ class Wire(Target):
         return [damage.dumps(value) for value in values]
 
     def check(self, data: bytes) -> str:
-        from eyespan.server import json_lines
+        from eyespan.server import json_messages
 
         try:
             wanted = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
             wanted = error
         try:
-            value = json_lines.loads(data)
-        except json_lines.Malformed:
+            value = json_messages.loads(data)
+        except json_messages.Malformed:
             if isinstance(wanted, Exception) or data[:3] == b"\xef\xbb\xbf":
                 return "malformed"
             raise Broken("json reads it, json_lines does not") from None
@@ -136,7 +136,7 @@ class Wire(Target):
             return "deep"
         if isinstance(wanted, Exception):
             raise Broken(f"json_lines reads it, json does not: {wanted}")
-        line = b"".join(json_lines.dumps(value))
+        line = b"".join(json_messages.dumps(value))
         line.decode("utf-8")
         if b"\n" in line:
             raise Broken("more than one line")
@@ -306,7 +306,7 @@ class Gate(Target):
         from eyespan.extras.http.log import Log
         from eyespan.extras.http.metrics import Metrics
         from eyespan.extras.http.page.served import PageFiles
-        from eyespan.server.options import ServeOptions
+        from eyespan.server.serve_options import ServeOptions
 
         class Silent(Log):
             def write(self, event, message, **facts):

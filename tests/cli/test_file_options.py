@@ -35,12 +35,12 @@ RUN = """
 import json, os, sys
 
 from eyespan.cli.main import main
-from eyespan.server import options, sandboxing
+from eyespan.server import serve_options, sandboxing
 import eyespan.config
 import eyespan.extras.http.page.local_server
 try:
     import eyespan.extras.http.app
-except options.InvalidOptions:
+except serve_options.InvalidOptions:
     pass
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from eyespan.cli import reader
+from eyespan.cli import target_printer
 from eyespan.cli.main import main
 from eyespan.context import CallContext
 from eyespan.lines import cache, index
@@ -245,13 +245,13 @@ def test_documents_can_be_shown_raw_and_pages_as_documents(eyespan):
 
 def test_progress_renews_the_deadline():
     clock = Clock()
-    watch = reader.Progress("big.log", 60.0)
+    watch = target_printer.Progress("big.log", 60.0)
     watch.context = CallContext(10, ledger=Ledger(clock))
 
     clock.now += 3
-    watch(reader.RENEWING_BYTES - 1, 1 << 40)
+    watch(target_printer.RENEWING_BYTES - 1, 1 << 40)
     before = watch.context.left()
-    watch(reader.RENEWING_BYTES, 1 << 40)
+    watch(target_printer.RENEWING_BYTES, 1 << 40)
 
     assert (before, watch.context.left()) == (7, 10)
 

@@ -7,7 +7,7 @@ import pytest
 from eyespan.cli.main import command_parser
 from eyespan.cli.options import UsageError
 from eyespan.cli.serve import parse_words
-from eyespan.server.options import ServeOptions
+from eyespan.server.serve_options import ServeOptions
 
 
 def test_without_options_the_defaults_apply():

@@ -23,7 +23,7 @@ from typing import Any
 
 from eyespan.dialects.base import Dialect
 from eyespan.model import DocumentContent, ImageContent, Reply, ReplyError, TextContent, ToolSpec
-from eyespan.server import ServeOptions, protocol, serve, stdio
+from eyespan.server import ServeOptions, mcp_names, serve, stdio
 from eyespan.server.service import Service
 from eyespan.workspace import Workspace
 
@@ -96,7 +96,7 @@ class FixtureService(Service):
         asked = params.get("uri")
         try:
             result = self.resources.read({"uri": FILES.get(asked, asked)}, caller, context)
-        except protocol.RpcError as refused:
+        except mcp_names.RpcError as refused:
             refused.data = {"uri": asked}
             raise
         result["contents"][0]["uri"] = asked
@@ -104,7 +104,7 @@ class FixtureService(Service):
 
     def _complete_any(self, params: Any, caller: str, context: Any) -> dict[str, Any]:
         """Complete paths for every argument, since the suite asks for the argument of a prompt."""
-        ref = {"type": "ref/resource", "uri": protocol.RESOURCE_TEMPLATE}
+        ref = {"type": "ref/resource", "uri": mcp_names.RESOURCE_TEMPLATE}
         return self.resources.complete({"ref": ref, "argument": {"name": "path", "value": "s"}}, caller, context)
 
 
@@ -144,7 +144,7 @@ class Bridge(BaseHTTPRequestHandler):
         while "id" not in (answer := answers.get(timeout=60)):
             notifications.append(answer)
         answer["id"] = asked
-        modern = self.headers.get("MCP-Protocol-Version") not in (None, *protocol.HANDSHAKE_VERSIONS)
+        modern = self.headers.get("MCP-Protocol-Version") not in (None, *mcp_names.HANDSHAKE_VERSIONS)
         status = self.STATUS.get(answer.get("error", {}).get("code"), 200) if modern else 200
         if notifications:
             events = "".join(f"event: message\ndata: {json.dumps(item)}\n\n" for item in [*notifications, answer])

@@ -17,7 +17,7 @@ from eyespan.dialects.rendering import numbered, text_memory, text_width, unnumb
 from eyespan.errors import TooMuchMemory, WindowTooLarge
 from eyespan.memory import FREE_BYTES
 from eyespan.model import MIB, TextPart
-from eyespan.server import json_lines
+from eyespan.server import json_messages
 
 SIZE = 500_000
 TEXTS = {
@@ -67,11 +67,11 @@ def most_memory(tool, arguments):
         reply = tool.call(arguments, context=context)
         result = {"content": [{"text": block.text} for block in reply.content], "structured": reply.structured}
         try:
-            context.charge(json_lines.large_bytes(result))
+            context.charge(json_messages.large_bytes(result))
         except TooMuchMemory:
             pass  # a server sends this error instead
         else:
-            assert json_lines.dumps(result)
+            assert json_messages.dumps(result)
         return tracemalloc.get_traced_memory()[1], context.most_bytes
     finally:
         tracemalloc.stop()

@@ -355,7 +355,7 @@ def be_careless() -> None:
     Source.first_bytes = property(lambda self: self.read_at(0, self.max_first_bytes))
     Scan.block = lambda self, offset: b"" if offset else block(self, offset)
     eyespan.guard.close_fd = lambda fd: None
-    eyespan.guard.source.LocalFile.close = lambda self: None
+    eyespan.guard.guarded_file.LocalFile.close = lambda self: None
 
 
 def take_the_long_way() -> None:

@@ -10,7 +10,7 @@ from eyespan import Workspace, _native
 from eyespan.context import CallContext, WouldBlock
 from eyespan.errors import PolicyDenied
 from eyespan.guard import openat
-from eyespan.guard.source import BlockingFile
+from eyespan.guard.guarded_file import BlockingFile
 from eyespan.policy import Policy
 
 from .fake_os import FakeOs

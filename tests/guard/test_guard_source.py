@@ -8,7 +8,7 @@ import pytest
 from eyespan import Workspace, _native
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, SystemFailure
-from eyespan.guard.source import BlockingFile, LocalFile
+from eyespan.guard.guarded_file import BlockingFile, LocalFile
 from tests.descriptors import leaked, open_descriptors
 
 from .fake_os import failing
@@ -134,7 +134,7 @@ def test_decoders_get_a_copy_of_a_file_whose_close_may_block(slow, monkeypatch):
 def test_decoders_get_the_file_itself_if_it_is_local_or_large(slow, monkeypatch):
     plain = slow(b"text", copies=False)
     assert plain.fd == plain._fd
-    monkeypatch.setattr("eyespan.guard.source.MAX_COPY_BYTES", 3)
+    monkeypatch.setattr("eyespan.guard.guarded_file.MAX_COPY_BYTES", 3)
     large = slow(b"text", copies=True)
     assert large.fd == large._fd
 

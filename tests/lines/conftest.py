@@ -5,7 +5,7 @@ import os
 import pytest
 
 from eyespan import Workspace
-from eyespan.guard.source import LocalFile
+from eyespan.guard.guarded_file import LocalFile
 from eyespan.lines import cache, index
 from eyespan.lines.finder import CachedIndex, LineFinder
 from eyespan.lines.reader import LineReader

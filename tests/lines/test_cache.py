@@ -19,7 +19,7 @@ from eyespan import Workspace
 from eyespan.caches import ENTRY_BYTES
 from eyespan.context import CallContext
 from eyespan.errors import SystemFailure
-from eyespan.guard.source import LocalFile
+from eyespan.guard.guarded_file import LocalFile
 from eyespan.lines import cache, index
 from eyespan.lines.cache import IndexCache
 from eyespan.lines.encodings import UTF8

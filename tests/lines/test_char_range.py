@@ -148,7 +148,7 @@ def test_of_a_gigabyte_only_the_range_is_read(tmp_path, monkeypatch):
         file.seek((1 << 30) - 5)
         file.write(b"\nend\n")
     seen = []
-    from eyespan.guard.source import LocalFile
+    from eyespan.guard.guarded_file import LocalFile
 
     whole = LocalFile.read_at
     monkeypatch.setattr(LocalFile, "read_at", lambda self, at, size: seen.append(size) or whole(self, at, size))

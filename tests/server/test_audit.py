@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from eyespan.server.audit import Audit
-from eyespan.server.protocol import RESOURCE_TEMPLATE
+from eyespan.server.mcp_names import RESOURCE_TEMPLATE
 
 from .clients import SERVE
 

@@ -8,7 +8,7 @@ import pytest
 
 from eyespan import Workspace
 from eyespan.policy import Policy
-from eyespan.server.protocol import root_paths
+from eyespan.server.mcp_names import root_paths
 
 from .clients import StdioServer
 

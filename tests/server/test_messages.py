@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from eyespan.context import CallContext
-from eyespan.server import messages, protocol
+from eyespan.server import mcp_names, messages
 from eyespan.server.messages import InvalidMessage, Message, parse
 
 
@@ -32,12 +32,12 @@ def test_a_response_is_a_message_without_a_method():
 @pytest.mark.parametrize(
     ("value", "request_id", "code"),
     [
-        (1, None, protocol.INVALID_REQUEST),
-        ({"id": 1, "method": "ping"}, None, protocol.INVALID_REQUEST),
-        ({"jsonrpc": "2.0", "id": 1}, 1, protocol.INVALID_REQUEST),
-        ({"jsonrpc": "2.0", "id": None, "method": "ping"}, None, protocol.INVALID_REQUEST),
-        ({"jsonrpc": "2.0", "id": True, "method": "ping"}, None, protocol.INVALID_REQUEST),
-        ({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}, 1, protocol.INVALID_PARAMS),
+        (1, None, mcp_names.INVALID_REQUEST),
+        ({"id": 1, "method": "ping"}, None, mcp_names.INVALID_REQUEST),
+        ({"jsonrpc": "2.0", "id": 1}, 1, mcp_names.INVALID_REQUEST),
+        ({"jsonrpc": "2.0", "id": None, "method": "ping"}, None, mcp_names.INVALID_REQUEST),
+        ({"jsonrpc": "2.0", "id": True, "method": "ping"}, None, mcp_names.INVALID_REQUEST),
+        ({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}, 1, mcp_names.INVALID_PARAMS),
     ],
 )
 def test_a_value_that_is_no_message(value, request_id, code):
@@ -56,5 +56,5 @@ def test_a_failure_inside_is_an_answer_without_its_text(caplog):
         answer = messages.answer(Broken(), Message(7, "ping", {}), CallContext())
 
     assert answer == {
-        "jsonrpc": "2.0", "id": 7, "error": {"code": protocol.INTERNAL_ERROR, "message": "Internal error (OSError)"},
+        "jsonrpc": "2.0", "id": 7, "error": {"code": mcp_names.INTERNAL_ERROR, "message": "Internal error (OSError)"},
     }  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 
 from eyespan import Workspace
 from eyespan.context import CallContext
-from eyespan.server.protocol import COMMON_METHODS, RpcError
+from eyespan.server.mcp_names import COMMON_METHODS, RpcError
 from eyespan.server.service import Service
 
 from .clients import TEMPLATE

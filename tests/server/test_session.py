@@ -6,7 +6,7 @@ import pytest
 
 from eyespan import Workspace
 from eyespan.context import CallContext
-from eyespan.server.protocol import RpcError
+from eyespan.server.mcp_names import RpcError
 from eyespan.server.service import Service
 from eyespan.server.session import Session
 

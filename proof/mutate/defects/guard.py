@@ -194,7 +194,7 @@ DEFECTS = (
     ),
     Defect(
         name="a change while reading is not reported",
-        file=f"{SRC}/guard/source.py",
+        file=f"{SRC}/guard/guarded_file.py",
         old="return _native.has_changed(self._fd, before.st_size, before.st_mtime_ns)",
         new="return False",
         tests="tests/test_tool.py -k chang",
@@ -271,7 +271,7 @@ DEFECTS = (
     ),
     Defect(
         name="the first bytes are taken for the whole file",
-        file=f"{SRC}/guard/source.py",
+        file=f"{SRC}/guard/guarded_file.py",
         old="and 0 <= offset < len(data)",
         new="and 0 <= offset <= len(data)",
         tests="tests/guard/test_guard_source.py -k read_once",

@@ -399,10 +399,10 @@ DEFECTS = (
     ),
     Defect(
         name="escapes of a long text are as wide as its widest character",
-        file=f"{SRC}/server/json_lines.py",
+        file=f"{SRC}/server/json_messages.py",
         old="        elif len(value) > QUOTED_CHARS:\n",
         new="        elif False:\n",
-        tests="tests/server/test_json_lines.py -k bounded_size",
+        tests="tests/server/test_json_messages.py -k bounded_size",
     ),
     Defect(
         name="an answer that is still to be sent keeps the turn",

@@ -155,9 +155,9 @@ DEFECTS = (
     ),
     Defect(
         name="symbols of one name are compared with each other",
-        file=f"{SRC}/outline/names.py",
+        file=f"{SRC}/outline/symbol_names.py",
         old="{numbers[id(one)]}",
         new="{[other for other in outline.symbols if other.qualified == one.qualified].index(one) + 1}",
-        tests="tests/outline/test_names.py -k numbered",
+        tests="tests/outline/test_symbol_names.py -k numbered",
     ),
 )

@@ -9,35 +9,35 @@ CONFIG = "tests/test_config.py"
 DEFECTS = (
     Defect(
         name="suffixes of compressed files hide a name",
-        file=f"{SRC}/policy/names.py",
+        file=f"{SRC}/policy/spellings.py",
         old="SUFFIXES = (*COMPRESSION_SUFFIXES, *BACKUP_SUFFIXES,",
         new="SUFFIXES = (*BACKUP_SUFFIXES,",
         tests=f"{RULES} -k spelling",
     ),
     Defect(
         name="suffixes of backups hide a name",
-        file=f"{SRC}/policy/names.py",
+        file=f"{SRC}/policy/spellings.py",
         old="SUFFIXES = (*COMPRESSION_SUFFIXES, *BACKUP_SUFFIXES,",
         new="SUFFIXES = (*COMPRESSION_SUFFIXES,",
         tests=f"{RULES} -k spelling",
     ),
     Defect(
         name="a name with many suffixes is not judged without them",
-        file=f"{SRC}/policy/names.py",
+        file=f"{SRC}/policy/spellings.py",
         old="    if end < len(name):\n        found.append(name[:end])\n",
         new="",
         tests=f"{RULES} -k 'spelling or suffixes'",
     ),
     Defect(
         name="dots and blanks at the end hide a name",
-        file=f"{SRC}/policy/names.py",
+        file=f"{SRC}/policy/spellings.py",
         old='== ".." else part.rstrip(TRAILING).lstrip(" ") for',
         new='== ".." else part.lstrip(" ") for',
         tests=f"{RULES} -k spelling",
     ),
     Defect(
         name="full-width letters hide a name",
-        file=f"{SRC}/policy/names.py",
+        file=f"{SRC}/policy/spellings.py",
         old='normalize("NFKD", path).casefold().translate(_dropped).replace("i\\u0307", "i")\n'
         '        folded, path = path, normalize("NFKC", plain)',
         new='normalize("NFD", path).casefold().translate(_dropped).replace("i\\u0307", "i")\n'
@@ -46,14 +46,14 @@ DEFECTS = (
     ),
     Defect(
         name="the suffixes of a directory hide it",
-        file=f"{SRC}/policy/names.py",
+        file=f"{SRC}/policy/spellings.py",
         old="found += [[*directories, name], [*shorter, name]]",
         new="found += [[*directories, name]]",
         tests=f"{RULES} -k spelling",
     ),
     Defect(
         name="`..` hides a name in a member's path",
-        file=f"{SRC}/policy/names.py",
+        file=f"{SRC}/policy/spellings.py",
         old='    found += [resolved(parts) for parts in found if ".." in parts]\n',
         new="",
         tests=f"{RULES} -k spelling",
@@ -334,7 +334,7 @@ DEFECTS = (
     ),
     Defect(
         name="control characters hide a denied name",
-        file=f"{SRC}/policy/names.py",
+        file=f"{SRC}/policy/spellings.py",
         old="        return path.lower().translate(_dropped)\n",
         new="        return path.lower()\n",
         tests="tests/test_policy.py -k invisible",
@@ -447,28 +447,28 @@ DEFECTS = (
     # --- the normal form of names ---
     Defect(
         name="the second name of a file on NTFS is not judged",
-        file=f"{SRC}/policy/names.py",
+        file=f"{SRC}/policy/spellings.py",
         old='*BACKUP_SUFFIXES, "::$data")',
         new="*BACKUP_SUFFIXES)",
         tests=f"{RULES} -k 'spelling or suffixes'",
     ),
     Defect(
         name="the dot of a swap file hides a name",
-        file=f"{SRC}/policy/names.py",
+        file=f"{SRC}/policy/spellings.py",
         old="        found += [shorter_name[1:] for shorter_name in found if",
         new="        found += [shorter_name for shorter_name in found if",
         tests=f"{RULES} -k 'spelling or suffixes or between'",
     ),
     Defect(
         name="a backslash hides a directory",
-        file=f"{SRC}/policy/names.py",
+        file=f"{SRC}/policy/spellings.py",
         old='    bare = bare_parts(folded.replace("\\\\", "/").split("/"))\n',
         new='    bare = bare_parts(folded.split("/"))\n',
         tests=f"{RULES} -k spelling",
     ),
     Defect(
         name="names are folded once",
-        file=f"{SRC}/policy/names.py",
+        file=f"{SRC}/policy/spellings.py",
         old="    while folded != path:  # a few characters need a second pass\n",
         new="    if folded != path:\n",
         tests=f"{RULES} -k fold",

@@ -6,14 +6,14 @@ DEFECTS = (
     # --- rules ---
     Defect(
         name="rules depend on case",
-        file=f"{SRC}/policy/names.py",
+        file=f"{SRC}/policy/spellings.py",
         old="        return path.lower()\n",
         new="        return path\n",
         tests="tests/test_policy.py -k case",
     ),
     Defect(
         name="rules depend on invisible characters",
-        file=f"{SRC}/policy/names.py",
+        file=f"{SRC}/policy/spellings.py",
         old=".casefold().translate(_dropped)",
         new=".casefold()",
         tests="tests/test_policy.py -k invisible",
@@ -367,14 +367,14 @@ DEFECTS = (
     ),
     Defect(
         name="a message has any number of values",
-        file=f"{SRC}/server/json_lines.py",
+        file=f"{SRC}/server/json_messages.py",
         old="    if (values or count_values(data)) > MAX_VALUES:\n",
         new="    if False:\n",
         tests="tests/extras/http/test_inbox.py -k many_values",
     ),
     Defect(
         name="signs within strings are values",
-        file=f"{SRC}/server/json_lines.py",
+        file=f"{SRC}/server/json_messages.py",
         old='.replace(b\'\\\\"\', b"")',
         new="",
         tests="tests/extras/http/test_inbox.py -k within_a_string",
@@ -395,14 +395,14 @@ DEFECTS = (
     ),
     Defect(
         name="an id has any length",
-        file=f"{SRC}/server/protocol.py",
+        file=f"{SRC}/server/mcp_names.py",
         old="isinstance(value, str) and len(value) <= MAX_ID_CHARS and valid_text(value)",
         new="isinstance(value, str) and valid_text(value)",
         tests="tests/extras/http/test_inbox.py -k repeated",
     ),
     Defect(
         name="an error repeats a whole request",
-        file=f"{SRC}/server/protocol.py",
+        file=f"{SRC}/server/mcp_names.py",
         old="_shortened(valid_text(self.message))",
         new="valid_text(self.message)",
         tests="tests/extras/http/test_inbox.py -k repeated",

@@ -8,7 +8,7 @@ import sys
 from eyespan import kinds
 from eyespan.cli.options import Arguments, Parser, UsageError, one_of
 from eyespan.cli.pager import Pager
-from eyespan.cli.reader import TargetPrinter, write_output
+from eyespan.cli.target_printer import TargetPrinter, write_output
 from eyespan.dialects.json_lines import JsonLines
 from eyespan.dialects.terminal import Terminal
 

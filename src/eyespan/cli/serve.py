@@ -19,7 +19,7 @@ from eyespan.cli.options import (
     whole_number,
 )
 from eyespan.dialects import dialect_class
-from eyespan.server.options import DEFAULT_DIALECT, LOCAL_PREFIX, SYSTEMD, InvalidOptions, ServeOptions, validate
+from eyespan.server.serve_options import DEFAULT_DIALECT, LOCAL_PREFIX, SYSTEMD, InvalidOptions, ServeOptions, validate
 from eyespan.workspace import Workspace
 
 HELP = """\

@@ -28,8 +28,8 @@ from eyespan.errors import (
 )
 from eyespan.guard import openat, paths
 from eyespan.guard.filesystems import is_pseudo
+from eyespan.guard.guarded_file import BackendResult, BlockingFile, LocalFile
 from eyespan.guard.roots import RemoteRoot, Root
-from eyespan.guard.source import BackendResult, BlockingFile, LocalFile
 from eyespan.policy import Policy
 from eyespan.policy.rules import UNLESS_ZIP
 from eyespan.source import FullStatus, Source, Status, close_fd

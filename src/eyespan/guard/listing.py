@@ -20,7 +20,7 @@ from eyespan.source import close_fd
 
 if TYPE_CHECKING:
     from eyespan.guard import Guard, Root
-    from eyespan.guard.source import BackendResult
+    from eyespan.guard.guarded_file import BackendResult
 
 
 MAX_SCANNED = 10_000

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from eyespan import _native
 from eyespan.context import WouldBlock
 from eyespan.guard.filesystems import LOCAL_TYPES, PSEUDO_TYPES
-from eyespan.guard.source import BackendResult, LocalFile
+from eyespan.guard.guarded_file import BackendResult, LocalFile
 from eyespan.source import close_fd
 
 if TYPE_CHECKING:

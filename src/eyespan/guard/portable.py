@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from eyespan.errors import InvalidPath, OutsideRoot
+from eyespan.guard.guarded_file import BackendResult
 from eyespan.guard.paths import beneath
-from eyespan.guard.source import BackendResult
 from eyespan.source import close_fd
 
 if TYPE_CHECKING:

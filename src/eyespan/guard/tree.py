@@ -24,7 +24,7 @@ from eyespan.source import close_fd
 
 if TYPE_CHECKING:
     from eyespan.guard import Guard, Root
-    from eyespan.guard.source import BackendResult
+    from eyespan.guard.guarded_file import BackendResult
 
 Key = bytes
 File = tuple[str, int, Key]

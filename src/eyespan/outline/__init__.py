@@ -24,9 +24,9 @@ from eyespan import plugins
 from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.errors import Unreadable
 from eyespan.outline.model import Definition, Outline, Symbol, build_outline
-from eyespan.outline.names import SymbolMatch, find, look_up, nearest, unique_names
 from eyespan.outline.registry import Outliner, installed, language_of, languages, origin, outliner_of
 from eyespan.outline.render import render
+from eyespan.outline.symbol_names import SymbolMatch, find, look_up, nearest, unique_names
 
 Decode = Callable[[str, bytes, Mapping[str, Any], CallContext], tuple[dict[str, Any], list[bytes]]]
 

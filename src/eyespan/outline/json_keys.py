@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from eyespan.outline.model import Definition, Outline, build_outline, ended, shortened
-from eyespan.outline.text import LineNumbers, decode_text
+from eyespan.outline.source_text import LineNumbers, decode_text
 
 MAX_DEPTH = 2
 """Keys with more keys around them are not listed."""

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from eyespan.outline.model import Outline, outline_of_headings
-from eyespan.outline.text import decode_text
+from eyespan.outline.source_text import decode_text
 
 FRONT_MATTER_LINES = 2000
 _HASHES = re.compile(r" {0,3}(#{1,6})(?:[ \t](.*))?$")

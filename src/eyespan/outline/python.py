@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from eyespan.outline.model import Definition, Nesting, Outline, build_outline
-from eyespan.outline.text import comment_start, decode_text, squeeze
+from eyespan.outline.source_text import comment_start, decode_text, squeeze
 
 Scope = Literal["module", "class", "function"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from eyespan.outline.model import Definition, Nesting, Outline, build_outline, shortened
-from eyespan.outline.text import comment_start, decode_text
+from eyespan.outline.source_text import comment_start, decode_text
 
 MAX_DEPTH = 2
 """Keys with more keys around them are not listed."""

@@ -22,8 +22,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from eyespan.errors import PolicyDenied
-from eyespan.policy.names import TRAILING, bare_parts, fold, in_other_codecs, resolved, spellings
 from eyespan.policy.rules import BUILT_IN_ALLOW, BUILT_IN_DENY, UNLESS_ZIP, PatternRules, built_in_groups
+from eyespan.policy.spellings import TRAILING, bare_parts, fold, in_other_codecs, resolved, spellings
 
 _ENDS_OF_PRESENTATIONS = tuple([rule.rpartition("*")[2] for rule in UNLESS_ZIP])
 MAX_VERDICTS = 2048
@@ -197,7 +197,7 @@ class Policy:
             if rule is not None:
                 return rule
         if self._built_in:
-            from eyespan.policy import copies  # few names need it
+            from eyespan.policy import copies  # few spellings need it
 
             for parts in copies.paths_of_originals(path, self._directories):
                 rule = self._rule_against_parts(parts, above, is_copy=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from eyespan.policy.names import (
+from eyespan.policy.rules import built_in_groups
+from eyespan.policy.spellings import (
     BACKUP_SUFFIXES,
     CONFLICT,
     CONFLICTS,
@@ -21,7 +22,6 @@ from eyespan.policy.names import (
     fold,
     resolved,
 )
-from eyespan.policy.rules import built_in_groups
 
 _COPY_SUFFIXES = tuple([f"{sign}{word}" for word in COPY_WORDS for sign in COPY_SIGNS])
 _MARKS_AT_END = (*_COPY_SUFFIXES, *SUFFIXES)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from fnmatch import translate
 
-from eyespan.policy.names import fold
+from eyespan.policy.spellings import fold
 
 _NAMES = (
     "**/.ssh/**",

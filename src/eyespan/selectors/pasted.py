@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from eyespan.model import Lines
 from eyespan.selectors import Piece, Place, Ranges, Target, bases, readings
 from eyespan.selectors.loose import number, path_spellings, strip
-from eyespan.selectors.rows import matches, paths_in
+from eyespan.selectors.pasted_forms import matches, paths_in
 
 MAX_TEXT_CHARS = 64 * 1024
 MAX_LINES = 300

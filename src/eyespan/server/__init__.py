@@ -1,18 +1,18 @@
 """The MCP server: the protocol, and its transport over standard input and output.
 
-    options      the settings of a server
-    protocol     codes, revisions and keys of MCP; `RpcError`
-    service      the tools of one caller; knows no transport
-    resources    files as resources, of one caller
-    session      one connection: the revision in use, results of requests
-    stdio        the server for one host, on the standard library alone
-    jobs         the threads of that server
-    messages     JSON-RPC messages, the same over every transport
-    progress     notifications of long reads, the same over every transport
-    audit        the log: one line per call
-    audit_trail  the lines of one service
-    sandboxing   the sandbox that the process enters at its start
-    json_lines   JSON without the json module
+    serve_options  the settings of a server
+    mcp_names      codes, revisions and keys of MCP; `RpcError`
+    service        the tools of one caller; knows no transport
+    resources      files as resources, of one caller
+    session        one connection: the revision in use, results of requests
+    stdio          the server for one host, on the standard library alone
+    jobs           the threads of that server
+    messages       JSON-RPC messages, the same over every transport
+    progress       notifications of long reads, the same over every transport
+    audit          the log: one line per call
+    audit_trail    the lines of one service
+    sandboxing     the sandbox that the process enters at its start
+    json_messages  JSON without the json module
 
 The transport over HTTP is an extra (`eyespan.extras.http`). Neither uses the official SDK, whose import takes half a
 second and 60 MB. Its client judges both in the tests.
@@ -26,7 +26,7 @@ from collections.abc import Callable, Sequence
 from eyespan import plugins
 from eyespan.escape import in_plain_words
 from eyespan.server import stdio
-from eyespan.server.options import InvalidOptions, ServeOptions
+from eyespan.server.serve_options import InvalidOptions, ServeOptions
 from eyespan.workspace import Workspace
 
 WorkspaceFactory = Callable[[Sequence[str] | None], Workspace]

@@ -17,7 +17,7 @@ from _thread import allocate_lock
 from typing import Any
 
 from eyespan.escape import in_plain_words, valid_tree
-from eyespan.server import json_lines
+from eyespan.server import json_messages
 
 MAX_OLD_FILES = 4
 """Rotated files that are kept next to the current one."""
@@ -43,7 +43,7 @@ class Audit:
 
     def write(self, line: dict[str, Any]) -> None:
         """Append one line, with the current time. Raises: OSError if the file does not hold the whole line."""
-        data = b"".join(json_lines.dumps(valid_tree({"time": timestamp(time.time()), **line}))) + b"\n"
+        data = b"".join(json_messages.dumps(valid_tree({"time": timestamp(time.time()), **line}))) + b"\n"
         with self._lock:
             self._prepare(len(data))
             if os.write(self._fd, data) != len(data):

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from eyespan.context import CallContext
 from eyespan.recorder import Recorder
 from eyespan.server.audit import warn
-from eyespan.server.protocol import INTERNAL_ERROR, RpcError
+from eyespan.server.mcp_names import INTERNAL_ERROR, RpcError
 
 
 class AuditLog(Protocol):

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from eyespan.context import CallContext, WouldBlock
-from eyespan.server import messages, protocol
+from eyespan.server import mcp_names, messages
+from eyespan.server.mcp_names import RpcError
 from eyespan.server.messages import Message
-from eyespan.server.protocol import RpcError
 
 MAX_THREADS = 9
 """One that reads messages and eight that read files."""
@@ -133,7 +133,7 @@ class JobThreads:
                         return job
                     self._waiting.append(job)
             if is_full:
-                self._source.fail_job(job, RpcError(protocol.BUSY, "too many calls are waiting; try again later"))
+                self._source.fail_job(job, RpcError(mcp_names.BUSY, "too many calls are waiting; try again later"))
         return None
 
     def run_job(self, job: Job) -> None:

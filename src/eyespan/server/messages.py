@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from eyespan.context import CallContext
 from eyespan.errors import UNLOADED, log_shortage
-from eyespan.server import protocol
-from eyespan.server.protocol import RpcError
+from eyespan.server import mcp_names
+from eyespan.server.mcp_names import RpcError
 
 
 class Answering(Protocol):
@@ -55,10 +55,10 @@ def parse(value: Any) -> Message:
         params = {}
     if "id" not in value:
         return Message(None, method, params)
-    if not protocol.is_request_id(request_id):
+    if not mcp_names.is_request_id(request_id):
         raise _invalid(None, "id must be a string or a whole number")
     if not isinstance(params, dict):
-        raise InvalidMessage(request_id, RpcError(protocol.INVALID_PARAMS, "params must be an object"))
+        raise InvalidMessage(request_id, RpcError(mcp_names.INVALID_PARAMS, "params must be an object"))
     return Message(request_id, method, params)
 
 
@@ -70,7 +70,7 @@ def answer(session: Answering, request: Message, context: CallContext) -> dict[s
     left = context.left()
     if left is not None and left <= 0:
         busy = f"not answered within {context.seconds:g} s, because other calls were running; try again later"
-        return error_answer(request.request_id, RpcError(protocol.BUSY, busy))
+        return error_answer(request.request_id, RpcError(mcp_names.BUSY, busy))
     try:
         result = session.answer(request.method, request.params, context)
     except RpcError as error:
@@ -83,13 +83,13 @@ def answer(session: Answering, request: Message, context: CallContext) -> dict[s
 
 def error_answer(request_id: Any, error: RpcError) -> dict[str, Any]:
     """Return the answer with an error. An id that is not valid becomes null."""
-    known = request_id if protocol.is_request_id(request_id) else None
+    known = request_id if mcp_names.is_request_id(request_id) else None
     return {"jsonrpc": "2.0", "id": known, "error": error.as_json()}
 
 
 def cancelled(request_id: Any) -> dict[str, Any]:
     """Return the answer to a cancelled request, for transports that need one."""
-    return error_answer(request_id, RpcError(protocol.CANCELLED, "Request cancelled"))
+    return error_answer(request_id, RpcError(mcp_names.CANCELLED, "Request cancelled"))
 
 
 def progress(token: str | int, done_bytes: int, total_bytes: int) -> dict[str, Any]:
@@ -101,8 +101,8 @@ def progress(token: str | int, done_bytes: int, total_bytes: int) -> dict[str, A
 def internal_error(error: BaseException) -> RpcError:
     """Return the error of a request that failed in the server itself."""
     if isinstance(error, MemoryError):
-        return RpcError(protocol.INTERNAL_ERROR, "No memory left for the answer; ask for less of the file")
-    return RpcError(protocol.INTERNAL_ERROR, f"Internal error ({type(error).__name__})")
+        return RpcError(mcp_names.INTERNAL_ERROR, "No memory left for the answer; ask for less of the file")
+    return RpcError(mcp_names.INTERNAL_ERROR, f"Internal error ({type(error).__name__})")
 
 
 def log(error: BaseException) -> None:
@@ -119,4 +119,4 @@ def log(error: BaseException) -> None:
 
 
 def _invalid(request_id: Any, reason: str) -> InvalidMessage:
-    return InvalidMessage(request_id, RpcError(protocol.INVALID_REQUEST, f"Invalid request: {reason}"))
+    return InvalidMessage(request_id, RpcError(mcp_names.INVALID_REQUEST, f"Invalid request: {reason}"))

@@ -12,9 +12,9 @@ from eyespan.errors import ReadError
 from eyespan.escape import valid_text
 from eyespan.guard.listing import Listing
 from eyespan.recorder import Recorder, facts
-from eyespan.server import json_lines
+from eyespan.server import json_messages
 from eyespan.server.audit_trail import AuditTrail
-from eyespan.server.protocol import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, RESOURCE_TEMPLATE, RpcError
+from eyespan.server.mcp_names import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, RESOURCE_TEMPLATE, RpcError
 from eyespan.tokens import estimate
 from eyespan.workspace import Workspace
 
@@ -132,5 +132,5 @@ class Resources:
 
 def charge_json(result: dict[str, Any], context: CallContext) -> None:
     """Pay for the JSON of a result, until it was sent. Raises: TooMuchMemory, Cancelled, TimedOut."""
-    if context.is_held and (size_bytes := json_lines.large_bytes(result)):
+    if context.is_held and (size_bytes := json_messages.large_bytes(result)):
         context.charge(size_bytes)

@@ -18,7 +18,7 @@ from eyespan.workspace import Workspace
 
 if TYPE_CHECKING:
     from eyespan.server.audit import Audit
-    from eyespan.server.options import ServeOptions
+    from eyespan.server.serve_options import ServeOptions
 
 
 OFF_LINE = "WARNING: no sandbox (--no-sandbox): only the guard keeps this process from other files and the network"
@@ -124,7 +124,7 @@ def probe(roots: Iterable[str]) -> tuple[SandboxReport, bool]:
 def answer_probe(roots: list[str]) -> None:
     """Enter the sandbox and write the result for `probe` to standard output, as JSON."""
     from eyespan import worker
-    from eyespan.server.options import ServeOptions
+    from eyespan.server.serve_options import ServeOptions
 
     workspace = Workspace(*roots)
     report = enter(needs_of(ServeOptions(), workspace.roots))

@@ -19,14 +19,14 @@ from eyespan.model import Content, DocumentContent, ImageContent, Reply, ReplyEr
 from eyespan.recorder import Recorder, facts, watched
 from eyespan.server.audit_trail import AuditLog, AuditTrail
 from eyespan.server.definitions import definition, output_schema
-from eyespan.server.options import DEFAULT_DIALECT
-from eyespan.server.protocol import INVALID_PARAMS, READING_METHODS, RpcError
+from eyespan.server.mcp_names import INVALID_PARAMS, READING_METHODS, RpcError
 from eyespan.server.resources import TEMPLATE, Resources, charge_json
+from eyespan.server.serve_options import DEFAULT_DIALECT
 from eyespan.tool import Tool
 from eyespan.workspace import Workspace
 
 if TYPE_CHECKING:
-    from eyespan.server.options import ServeOptions
+    from eyespan.server.serve_options import ServeOptions
 
 
 _CONTENT_KEYS = frozenset(("text", "content", "base64"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from eyespan.context import CallContext
-from eyespan.server.protocol import (
+from eyespan.server.mcp_names import (
     CAPABILITIES,
     CAPABILITIES_KEY,
     CLIENT_KEY,

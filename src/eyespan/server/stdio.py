@@ -7,19 +7,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from eyespan.context import DEADLINE_SECONDS, CallContext
-from eyespan.server import json_lines, messages, protocol, sandboxing
+from eyespan.server import json_messages, mcp_names, messages, sandboxing
 from eyespan.server.jobs import MAX_WAITING, Job, JobThreads, Request
 from eyespan.server.line_stream import MAX_LINE_BYTES, LineStream, LineTooLong, take_standard_streams
+from eyespan.server.mcp_names import RpcError
 from eyespan.server.messages import InvalidMessage, error_answer
 from eyespan.server.progress import throttle
-from eyespan.server.protocol import RpcError
 from eyespan.server.service import Service
 from eyespan.server.session import Session
 
 if TYPE_CHECKING:
     from eyespan.server import WorkspaceFactory
     from eyespan.server.audit import Audit
-    from eyespan.server.options import ServeOptions
+    from eyespan.server.serve_options import ServeOptions
 
 
 MAX_BATCH_BYTES = 16 << 20
@@ -107,7 +107,7 @@ class StdioServer:
                 line = self._stream.read_line()
             except LineTooLong:
                 text = f"Invalid request: a message has at most {MAX_LINE_BYTES} bytes"
-                self._send(error_answer(None, RpcError(protocol.INVALID_REQUEST, text)))
+                self._send(error_answer(None, RpcError(mcp_names.INVALID_REQUEST, text)))
                 continue
             if line is None:
                 return None
@@ -117,25 +117,25 @@ class StdioServer:
 
     def _receive(self, line: bytes) -> Job | None:
         """Answer a message, or return the job that will."""
-        values = json_lines.count_values(line)
+        values = json_messages.count_values(line)
         try:
-            message = json_lines.loads(line, values)
-        except json_lines.Malformed as error:
-            self._send(error_answer(None, RpcError(protocol.PARSE_ERROR, f"Parse error: {error}")))
+            message = json_messages.loads(line, values)
+        except json_messages.Malformed as error:
+            self._send(error_answer(None, RpcError(mcp_names.PARSE_ERROR, f"Parse error: {error}")))
             return None
         if isinstance(message, list):
-            return self._receive_batch(message, json_lines.memory_of(line, values))
+            return self._receive_batch(message, json_messages.memory_of(line, values))
         answer, request = self._dispatch(message)
         if answer is not None:
             self._send(answer)
         if request is None:
             return None
-        return Job([request], is_batch=False, size_bytes=json_lines.memory_of(line, values))
+        return Job([request], is_batch=False, size_bytes=json_messages.memory_of(line, values))
 
     def _receive_batch(self, values: list[Any], size_bytes: int) -> Job | None:
-        if self._session.version != protocol.BATCH_VERSION or not values:
+        if self._session.version != mcp_names.BATCH_VERSION or not values:
             text = "an empty batch" if not values else "batches are not part of this revision"
-            self._send(error_answer(None, RpcError(protocol.INVALID_REQUEST, f"Invalid request: {text}")))
+            self._send(error_answer(None, RpcError(mcp_names.INVALID_REQUEST, f"Invalid request: {text}")))
             return None
         answers = []
         requests = []
@@ -169,7 +169,7 @@ class StdioServer:
             return None, None
         context = CallContext(self._timeout_seconds, self._on_progress(params), may_block=False)
         request = Request(request_id, message, context)
-        if message.method in protocol.READING_METHODS:
+        if message.method in mcp_names.READING_METHODS:
             context.is_held = True  # until the answer is sent
             self._running[request_id] = context
             return None, request
@@ -185,10 +185,10 @@ class StdioServer:
         """Serve the directories in a client's response. After an error the host's own directories are served."""
         if self._narrow is None or response.get("id") != f"roots-{self._roots_asked}" or "result" not in response:
             return
-        self._session.service = self._narrow(protocol.root_paths(response["result"]))
+        self._session.service = self._narrow(mcp_names.root_paths(response["result"]))
 
     def _cancel(self, request_id: Any) -> None:
-        context = self._running.get(request_id) if protocol.is_request_id(request_id) else None
+        context = self._running.get(request_id) if mcp_names.is_request_id(request_id) else None
         if context is not None:
             context.cancelled = True
 
@@ -226,10 +226,10 @@ class StdioServer:
             else:
                 self._running.pop(request.request_id, None)
                 text = f"The answers to this batch have more than {MAX_BATCH_BYTES >> 20} MB; send this request again"
-                answer = error_answer(request.request_id, RpcError(protocol.BUSY, text))
+                answer = error_answer(request.request_id, RpcError(mcp_names.BUSY, text))
             if answer is not None:
                 pieces.append(b"," if pieces else b"[")
-                written = json_lines.dumps(answer)
+                written = json_messages.dumps(answer)
                 size_bytes += sum(map(len, written))
                 pieces += written
             answer = None
@@ -250,7 +250,7 @@ class StdioServer:
         return messages.answer(self._session, request.message, request.context)
 
     def _on_progress(self, params: dict[str, Any]) -> Callable[[int, int], None] | None:
-        token = protocol.progress_token(params)
+        token = mcp_names.progress_token(params)
         if token is None:
             return None
 
@@ -267,7 +267,7 @@ class StdioServer:
             self._send(answers)
 
     def _send(self, message: Any) -> None:
-        self._write(json_lines.dumps(message))
+        self._write(json_messages.dumps(message))
 
     def _write(self, line: list[bytes]) -> None:
         if not self._stream.write_line(line):
@@ -279,4 +279,4 @@ def _beyond_batch(value: Any) -> dict[str, Any] | None:
     if not isinstance(value, dict) or "id" not in value or "method" not in value:
         return None
     text = f"A batch has at most {MAX_WAITING} messages; send this request again"
-    return error_answer(value["id"], RpcError(protocol.BUSY, text))
+    return error_answer(value["id"], RpcError(mcp_names.BUSY, text))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from eyespan import Workspace, tokens
 from eyespan.context import CallContext
 from eyespan.dialects.native import Native
-from eyespan.guard.source import LocalFile
+from eyespan.guard.guarded_file import LocalFile
 from eyespan.memory import Ledger
 from tests.clock import Clock
 from tests.sizes import examples, size

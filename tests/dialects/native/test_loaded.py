@@ -4,7 +4,7 @@ import pytest
 
 from eyespan import Workspace
 from eyespan.dialects.native import loaded
-from eyespan.guard.source import LocalFile
+from eyespan.guard.guarded_file import LocalFile
 
 from .answers import follow, shown
 

@@ -15,7 +15,7 @@ from eyespan.cli.main import main
 from eyespan.context import CallContext
 from eyespan.errors import TimedOut
 from eyespan.extras.families import filesystem
-from eyespan.extras.families.globs import Glob, GlobLimits
+from eyespan.extras.families.minimatch import Glob, GlobLimits
 from eyespan.hosts import from_tool_calls, to_openai
 from eyespan.memory import Ledger
 from eyespan.server.service import Service

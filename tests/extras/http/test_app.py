@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from eyespan.extras.http.app import listen
-from eyespan.server.options import ServeOptions
+from eyespan.server.serve_options import ServeOptions
 from tests.server.clients import SERVE, TOKEN, HttpServer
 
 

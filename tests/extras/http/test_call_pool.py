@@ -11,7 +11,7 @@ from eyespan.context import CallContext, WouldBlock
 from eyespan.extras.http import call_pool
 from eyespan.extras.http.call_pool import Calls, PendingCall
 from eyespan.extras.http.metrics import Metrics
-from eyespan.server import protocol
+from eyespan.server import mcp_names
 from eyespan.server.messages import Message
 
 WAIT_SECONDS = 60
@@ -135,7 +135,7 @@ def test_a_call_that_waits_for_too_long_is_refused_and_never_runs():
 
     is_early, code, ran, running, metrics = asyncio.run(talk())
 
-    assert (is_early, code, ran, running) == (False, protocol.BUSY, ["first"], "eyespan_calls_running 0")
+    assert (is_early, code, ran, running) == (False, mcp_names.BUSY, ["first"], "eyespan_calls_running 0")
     assert 'eyespan_turned_away_total{reason="busy"} 1' in metrics
 
 
@@ -155,7 +155,7 @@ def test_no_call_waits_beyond_its_own_deadline():
 
     is_refused, error, ran = asyncio.run(talk())
 
-    assert (is_refused, error["code"], ran) == (True, protocol.BUSY, ["first"])
+    assert (is_refused, error["code"], ran) == (True, mcp_names.BUSY, ["first"])
     assert error["message"].endswith("; try again later")
 
 
@@ -172,7 +172,7 @@ def test_a_call_whose_deadline_passed_while_it_waited_is_answered_without_a_read
     error, ran = asyncio.run(talk())
 
     text = "not answered within 10 s, because other calls were running; try again later"
-    assert (error, ran) == ({"code": protocol.BUSY, "message": text}, ["first"])
+    assert (error, ran) == ({"code": mcp_names.BUSY, "message": text}, ["first"])
 
 
 def test_a_call_that_is_cancelled_while_it_waits_never_runs():
@@ -188,7 +188,7 @@ def test_a_call_that_is_cancelled_while_it_waits_never_runs():
 
     ran, code, running, metrics = asyncio.run(talk())
 
-    assert (ran, code, running) == (["first", "third"], protocol.CANCELLED, "eyespan_calls_running 0")
+    assert (ran, code, running) == (["first", "third"], mcp_names.CANCELLED, "eyespan_calls_running 0")
     assert 'eyespan_calls_total{verdict="cancelled"} 1' in metrics
 
 
@@ -227,4 +227,4 @@ def test_without_a_thread_calls_wait_and_are_refused(monkeypatch):
         monkeypatch.undo()
         return code, text_of(await ended(desk.start("second")[1])), desk.running()
 
-    assert asyncio.run(talk()) == (protocol.BUSY, "second", "eyespan_calls_running 0")
+    assert asyncio.run(talk()) == (mcp_names.BUSY, "second", "eyespan_calls_running 0")

@@ -13,7 +13,7 @@ import time
 import pytest
 from mcp import types
 
-from eyespan.server import protocol
+from eyespan.server import mcp_names
 from tests.server.clients import TEMPLATE, TOKEN, HttpServer, read_response
 
 from .sdk import connect
@@ -181,7 +181,7 @@ def test_more_calls_than_the_limit_wait(place, slow_call):
     late = [answer["error"] for answer in answers if "error" in answer]
     assert len(late) < 3
     assert [(error["code"], error["message"].endswith("; try again later")) for error in late] == [
-        (protocol.BUSY, True)
+        (mcp_names.BUSY, True)
     ] * len(late)
     assert all(answer["result"]["isError"] for answer in answers if "result" in answer)
 

@@ -26,7 +26,7 @@ from eyespan.extras.http import (
     streamable,
 )
 from eyespan.extras.http.inbox import FREE_BYTES, Held, Inbox
-from eyespan.server import json_lines
+from eyespan.server import json_messages
 from tests.server.clients import TOKEN, HttpServer, read_response
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the memory is read from /proc")
@@ -261,7 +261,7 @@ def values_of(value):
 @given(JSON, st.integers(1, 40), st.booleans())
 def test_the_number_of_values_is_known_before_they_are_made(value, most, is_ascii):
     text = json.dumps(value, ensure_ascii=is_ascii).encode()
-    found, real = json_lines.count_values(text, most), values_of(value)
+    found, real = json_messages.count_values(text, most), values_of(value)
 
     assert found >= min(real, most + 1)
     assert found <= most or 2 * real > most
@@ -277,4 +277,4 @@ def test_the_number_of_values_is_known_before_they_are_made(value, most, is_asci
     ],
 )
 def test_signs_within_a_string_are_no_values(data):
-    assert json_lines.count_values(data) < 10
+    assert json_messages.count_values(data) < 10

@@ -14,7 +14,7 @@ import time
 import pytest
 
 from eyespan.extras.http.listening import listen, passed_socket
-from eyespan.server.options import InvalidOptions, ServeOptions
+from eyespan.server.serve_options import InvalidOptions, ServeOptions
 from tests.server.clients import SERVE, TOKEN, read_response
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'

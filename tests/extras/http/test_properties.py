@@ -12,8 +12,8 @@ from eyespan.extras.http.auth import rate
 from eyespan.extras.http.checks import Head, Rejected, RequestRules
 from eyespan.extras.http.eviction import Candidate
 from eyespan.extras.http.page import served
-from eyespan.server import json_lines
-from eyespan.server.protocol import RpcError
+from eyespan.server import json_messages
+from eyespan.server.mcp_names import RpcError
 from tests.clock import Clock
 from tests.sizes import examples
 
@@ -84,7 +84,7 @@ def test_a_body_is_a_message_or_a_refusal_with_an_answer(body, headers):
     received = outcome(streamable.NotAccepted, streamable.receive, body, headers)
     if isinstance(received, streamable.NotAccepted):
         assert received.status in (400, 406)
-        assert json.loads(b"".join(json_lines.dumps(received.answer)))["error"]["message"]
+        assert json.loads(b"".join(json_messages.dumps(received.answer)))["error"]["message"]
         return
     assert isinstance(received.message.method, str)
     key = cancellation.key_of("ann", headers, received.message.request_id)

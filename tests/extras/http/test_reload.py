@@ -11,7 +11,7 @@ import pytest
 
 from eyespan.extras.http.auth import Caller
 from eyespan.extras.http.reload import Secrets, SharedSecrets, has_token_files, watched_files
-from eyespan.server.options import ServeOptions
+from eyespan.server.serve_options import ServeOptions
 from tests.server.clients import HttpServer
 
 ANN, BOB = "the-token-of-ann-here", "the-token-of-bob-here"

@@ -8,7 +8,7 @@ import pytest
 
 from eyespan.extras.http import streamable
 from eyespan.extras.http.streamable import NotAccepted, accepted, decoded, receive, status_of
-from eyespan.server import json_lines, protocol
+from eyespan.server import json_messages, mcp_names
 from tests.server.clients import ENVELOPE
 
 ACCEPT = {b"accept": [b"application/json, text/event-stream"]}
@@ -68,29 +68,29 @@ def test_a_request_with_an_envelope_that_agrees_with_its_headers_is_modern():
 @pytest.mark.parametrize(
     ("name", "data", "headers", "expected"),
     [
-        ("no JSON accepted", body(), {b"accept": [b"text/html"]}, (406, None, protocol.INVALID_REQUEST)),
-        ("not JSON", b"{", ACCEPT, (400, None, protocol.PARSE_ERROR)),
-        ("deep", b"[" * 10**5, ACCEPT, (400, None, protocol.PARSE_ERROR)),
-        ("a batch", b"[" + body() + b"]", ACCEPT, (400, None, protocol.INVALID_REQUEST)),
-        ("no JSON-RPC", b"{}", ACCEPT, (400, None, protocol.INVALID_REQUEST)),
-        ("a wrong id", body(request_id=[1]), ACCEPT, (400, None, protocol.INVALID_REQUEST)),
-        ("no envelope", body(), modern_headers(), (400, 1, protocol.INVALID_PARAMS)),
-        ("half an envelope", body(meta={protocol.VERSION_KEY: "2026-07-28"}), modern_headers(),
-         (400, 1, protocol.INVALID_PARAMS)),
-        ("no headers", body(meta=ENVELOPE), ACCEPT, (400, 1, protocol.HEADER_MISMATCH)),
+        ("no JSON accepted", body(), {b"accept": [b"text/html"]}, (406, None, mcp_names.INVALID_REQUEST)),
+        ("not JSON", b"{", ACCEPT, (400, None, mcp_names.PARSE_ERROR)),
+        ("deep", b"[" * 10**5, ACCEPT, (400, None, mcp_names.PARSE_ERROR)),
+        ("a batch", b"[" + body() + b"]", ACCEPT, (400, None, mcp_names.INVALID_REQUEST)),
+        ("no JSON-RPC", b"{}", ACCEPT, (400, None, mcp_names.INVALID_REQUEST)),
+        ("a wrong id", body(request_id=[1]), ACCEPT, (400, None, mcp_names.INVALID_REQUEST)),
+        ("no envelope", body(), modern_headers(), (400, 1, mcp_names.INVALID_PARAMS)),
+        ("half an envelope", body(meta={mcp_names.VERSION_KEY: "2026-07-28"}), modern_headers(),
+         (400, 1, mcp_names.INVALID_PARAMS)),
+        ("no headers", body(meta=ENVELOPE), ACCEPT, (400, 1, mcp_names.HEADER_MISMATCH)),
         ("another revision", body(meta=ENVELOPE), modern_headers(version="2025-11-25"),
-         (400, 1, protocol.HEADER_MISMATCH)),
-        ("another method", body(meta=ENVELOPE), modern_headers("tools/call"), (400, 1, protocol.HEADER_MISMATCH)),
+         (400, 1, mcp_names.HEADER_MISMATCH)),
+        ("another method", body(meta=ENVELOPE), modern_headers("tools/call"), (400, 1, mcp_names.HEADER_MISMATCH)),
         ("another name", body("tools/call", meta=ENVELOPE, name="read"), modern_headers("tools/call", name="write"),
-         (400, 1, protocol.HEADER_MISMATCH)),
+         (400, 1, mcp_names.HEADER_MISMATCH)),
         ("no name", body("tools/call", meta=ENVELOPE, name="read"), modern_headers("tools/call"),
-         (400, 1, protocol.HEADER_MISMATCH)),
+         (400, 1, mcp_names.HEADER_MISMATCH)),
         ("two methods", body(meta=ENVELOPE), {**modern_headers(), b"mcp-method": [b"tools/list"] * 2},
-         (400, 1, protocol.HEADER_MISMATCH)),
-        ("a future revision", body(meta={**ENVELOPE, protocol.VERSION_KEY: "2099-01-01"}),
-         modern_headers(version="2099-01-01"), (400, 1, protocol.UNSUPPORTED_VERSION)),
+         (400, 1, mcp_names.HEADER_MISMATCH)),
+        ("a future revision", body(meta={**ENVELOPE, mcp_names.VERSION_KEY: "2099-01-01"}),
+         modern_headers(version="2099-01-01"), (400, 1, mcp_names.UNSUPPORTED_VERSION)),
         ("a future notification", body("notifications/x", None), modern_headers(version="2099-01-01"),
-         (400, None, protocol.UNSUPPORTED_VERSION)),
+         (400, None, mcp_names.UNSUPPORTED_VERSION)),
     ],
 )  # fmt: skip
 def test_what_is_no_message_of_the_protocol_is_refused(name, data, headers, expected):
@@ -119,11 +119,11 @@ def test_a_name_that_is_not_ascii_is_base64(value, text):
 @pytest.mark.parametrize(
     ("code", "modern", "status"),
     [
-        (protocol.METHOD_NOT_FOUND, True, 404),
-        (protocol.INVALID_PARAMS, True, 400),
-        (protocol.INTERNAL_ERROR, True, 200),
-        (protocol.BUSY, True, 200),
-        (protocol.METHOD_NOT_FOUND, False, 200),
+        (mcp_names.METHOD_NOT_FOUND, True, 404),
+        (mcp_names.INVALID_PARAMS, True, 400),
+        (mcp_names.INTERNAL_ERROR, True, 200),
+        (mcp_names.BUSY, True, 200),
+        (mcp_names.METHOD_NOT_FOUND, False, 200),
         (None, True, 200),
     ],
 )
@@ -135,5 +135,6 @@ def test_the_status_of_an_answer(code, modern, status):
 
 def test_an_event_is_one_line_of_data():
     assert (
-        b"".join(streamable.event(json_lines.dumps({"a": "x\ny"}))) == b'event: message\r\ndata: {"a":"x\\ny"}\r\n\r\n'
+        b"".join(streamable.event(json_messages.dumps({"a": "x\ny"})))
+        == b'event: message\r\ndata: {"a":"x\\ny"}\r\n\r\n'
     )

@@ -10,8 +10,8 @@ import pytest
 
 from eyespan.extras.http import telemetry
 from eyespan.extras.http.app import reached_addresses
-from eyespan.server.options import InvalidOptions, ServeOptions
 from eyespan.server.sandboxing import needs_of
+from eyespan.server.serve_options import InvalidOptions, ServeOptions
 
 HAS_OTEL = find_spec("opentelemetry.sdk") is not None if find_spec("opentelemetry") else False
 

@@ -14,7 +14,7 @@ import pytest
 
 from eyespan.extras.http import tls
 from eyespan.extras.http.http_server import MAX_OPENING
-from eyespan.server.options import InvalidOptions
+from eyespan.server.serve_options import InvalidOptions
 
 from .test_listening import ask, end, start
 

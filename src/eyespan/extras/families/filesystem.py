@@ -47,7 +47,7 @@ from eyespan.model import (
 )
 
 if TYPE_CHECKING:
-    from eyespan.extras.families.globs import Glob, GlobLimits
+    from eyespan.extras.families.minimatch import Glob, GlobLimits
     from eyespan.guard.listing import Entry
 
 
@@ -598,13 +598,13 @@ def _roots(engine: Engine) -> list[str]:
 
 
 def _glob_limits(context: CallContext) -> GlobLimits:
-    from eyespan.extras.families.globs import GlobLimits
+    from eyespan.extras.families.minimatch import GlobLimits
 
     return GlobLimits(context.check)
 
 
 def _glob(pattern: str, limits: GlobLimits) -> Glob:
-    from eyespan.extras.families.globs import Glob
+    from eyespan.extras.families.minimatch import Glob
 
     try:
         return Glob(pattern, limits)

@@ -42,7 +42,7 @@ from eyespan.model import (
 )
 
 if TYPE_CHECKING:
-    from eyespan.extras.families.globs import Glob, GlobLimits
+    from eyespan.extras.families.minimatch import Glob, GlobLimits
     from eyespan.guard.listing import Entry
 
 
@@ -300,7 +300,7 @@ class ReadManyFiles(_GeminiTool):
 
     def _found(self, args: GeminiArgs, engine: Engine, context: CallContext) -> list[str]:
         """Return the absolute paths of the files that are wanted, sorted. Raises: BadArguments, ReadError."""
-        from eyespan.extras.families.globs import GlobLimits
+        from eyespan.extras.families.minimatch import GlobLimits
 
         found: set[str] = set()
         for root in engine.guard.roots:
@@ -407,7 +407,7 @@ class _Files:
 
         Raises: BadArguments, ReadError.
         """
-        from eyespan.extras.families.globs import literal_directory
+        from eyespan.extras.families.minimatch import literal_directory
 
         starts: dict[str, list[int]] = {}
         for number, pattern in enumerate(patterns):
@@ -522,7 +522,7 @@ def _globs(fields: dict[str, Any], name: str) -> tuple[str, ...]:
 
 
 def _glob(pattern: str, limits: GlobLimits) -> Glob:
-    from eyespan.extras.families.globs import Glob
+    from eyespan.extras.families.minimatch import Glob
 
     try:
         return Glob(pattern.lower().removeprefix("./"), limits, has_negation=False)

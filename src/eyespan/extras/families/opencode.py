@@ -14,7 +14,7 @@ from eyespan.dialects.arguments import BadArguments, Field, Wording
 from eyespan.dialects.table import Call, Gutter, Paths, TableDialect, Window
 from eyespan.engine import Engine
 from eyespan.escape import valid_text, written_path
-from eyespan.extras.families.names import similar_names
+from eyespan.extras.families.similar_names import similar_names
 from eyespan.model import ReadRequest, Reply, TextContent
 from eyespan.opened import Opened
 

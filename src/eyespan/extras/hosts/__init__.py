@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from eyespan.extras.hosts.anthropic import to_anthropic
 from eyespan.extras.hosts.calls import afrom_tool_call, afrom_tool_calls, from_tool_call, from_tool_calls
-from eyespan.extras.hosts.gemini import to_gemini
+from eyespan.extras.hosts.gemini_api import to_gemini
 from eyespan.extras.hosts.mcp import to_mcp
 from eyespan.extras.hosts.openai import to_openai
 

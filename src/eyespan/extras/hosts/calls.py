@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eyespan.escape import valid_text
-from eyespan.extras.hosts import anthropic, gemini, openai
+from eyespan.extras.hosts import anthropic, gemini_api, openai
 from eyespan.extras.hosts.schemas import without_nulls
 from eyespan.model import Reply, ReplyError, TextContent
 from eyespan.tool import Tool
@@ -196,7 +196,7 @@ def _item(call: ToolCall, arguments: Any, reply: Reply) -> dict[str, Any]:
     if call.api == CHAT:
         return openai.tool_message(reply, call.call_id)
     if call.api == GEMINI:
-        return gemini.function_response(reply, call.call_id, call.name)
+        return gemini_api.function_response(reply, call.call_id, call.name)
     return anthropic.tool_result(reply, call.call_id, attachment_name(arguments))
 
 

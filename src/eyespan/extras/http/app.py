@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from eyespan.extras.http import auth, preload, telemetry
 from eyespan.server import sandboxing
-from eyespan.server.options import SYSTEMD, InvalidOptions, ServeOptions
+from eyespan.server.serve_options import SYSTEMD, InvalidOptions, ServeOptions
 
 try:
     from eyespan.extras.http import eviction

@@ -19,8 +19,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
-from eyespan.server import json_lines, messages, protocol
-from eyespan.server.protocol import RpcError
+from eyespan.server import json_messages, mcp_names, messages
+from eyespan.server.mcp_names import RpcError
 
 if TYPE_CHECKING:
     import asyncio
@@ -53,7 +53,7 @@ class PendingCall:
         context: CallContext,
         done: Done,
         *,
-        encode: Callable[[dict[str, Any]], list[bytes]] = json_lines.dumps,
+        encode: Callable[[dict[str, Any]], list[bytes]] = json_messages.dumps,
     ) -> None:
         """`encode` turns an answer into the body of a response; it runs in the thread of the call."""
         self.encode = encode
@@ -125,7 +125,7 @@ class Calls:
 
     def _refuse(self, call: PendingCall) -> None:
         self._metrics.count_rejected("busy")
-        busy = RpcError(protocol.BUSY, "too many concurrent calls; try again later")
+        busy = RpcError(mcp_names.BUSY, "too many concurrent calls; try again later")
         answer = messages.error_answer(call.message.request_id, busy)
         call.done(answer, call.encode(answer))
 
@@ -207,7 +207,7 @@ class Calls:
                 self._refuse(call)
             return
         self._metrics.add("running", -1)
-        if call.message.method in protocol.READING_METHODS:
+        if call.message.method in mcp_names.READING_METHODS:
             self._count(call, call.answer)
         is_sent = call.done(call.answer, call.pieces)
         call.answer, call.pieces = None, []
@@ -249,7 +249,7 @@ def _verdict(answer: Mapping[str, Any], context: CallContext) -> tuple[str, int]
     if context.cancelled:
         return "cancelled", 0
     if "error" in answer:
-        return ("error" if answer["error"]["code"] == protocol.INTERNAL_ERROR else "refused"), 0
+        return ("error" if answer["error"]["code"] == mcp_names.INTERNAL_ERROR else "refused"), 0
     result = answer["result"]
     if result.get("isError") or result.get("error"):
         return "refused", 0

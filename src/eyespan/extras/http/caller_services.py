@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from eyespan.server import WorkspaceFactory
     from eyespan.server.audit import Audit
     from eyespan.server.audit_trail import AuditLog
-    from eyespan.server.options import ServeOptions
+    from eyespan.server.serve_options import ServeOptions
 
 
 MAX_RESULT_BYTES = 8 * 1024 * 1024

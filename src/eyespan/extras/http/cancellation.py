@@ -18,7 +18,7 @@ from hashlib import blake2b
 from typing import Any
 
 from eyespan.context import CallContext
-from eyespan.server import json_lines, protocol
+from eyespan.server import json_messages, mcp_names
 
 Key = tuple[str, str, str | int]
 """The caller, the session and the id of a request."""
@@ -40,7 +40,7 @@ def new_session() -> bytes:
 def key_of(caller: str, headers: Mapping[bytes, Sequence[bytes]], request_id: Any) -> Key | None:
     """Return the key of a request, or None if it belongs to no session."""
     names = headers.get(SESSION, ())
-    if len(names) != 1 or not 0 < len(names[0]) <= MAX_SESSION_BYTES or not protocol.is_request_id(request_id):
+    if len(names) != 1 or not 0 < len(names[0]) <= MAX_SESSION_BYTES or not mcp_names.is_request_id(request_id):
         return None
     return caller, names[0].decode("latin-1"), request_id
 
@@ -119,4 +119,4 @@ class Cancellations:
 
 
 def _digest(key: Key) -> bytes:
-    return blake2b(b"".join(json_lines.dumps(list(key))), digest_size=_DIGEST_BYTES).digest()
+    return blake2b(b"".join(json_messages.dumps(list(key))), digest_size=_DIGEST_BYTES).digest()

@@ -22,10 +22,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from eyespan.server.options import is_loopback
+from eyespan.server.serve_options import is_loopback
 
 if TYPE_CHECKING:
-    from eyespan.server.options import ServeOptions
+    from eyespan.server.serve_options import ServeOptions
 
 Headers = Mapping[bytes, Sequence[bytes]]
 Route = Literal["mcp", "health", "metrics", "metadata", "page", "view", "view call"]

@@ -13,9 +13,9 @@ from eyespan.extras.http.call_pool import PendingCall
 from eyespan.extras.http.checks import Rejected
 from eyespan.extras.http.inbox import no_memory
 from eyespan.extras.http.page import served
-from eyespan.server import json_lines, messages, protocol
+from eyespan.server import json_messages, mcp_names, messages
+from eyespan.server.mcp_names import RpcError
 from eyespan.server.progress import throttle
-from eyespan.server.protocol import RpcError
 
 if TYPE_CHECKING:
     from eyespan.extras.http.cancellation import Key
@@ -91,7 +91,7 @@ class Exchange:
             received = self._parse(lambda values: streamable.receive(incoming.body, incoming.headers, values))
         except streamable.NotAccepted as refused:
             server.metrics.count_rejected("message")
-            self._send(refused.status, _JSON, json_lines.dumps(refused.answer))
+            self._send(refused.status, _JSON, json_messages.dumps(refused.answer))
             return
         message, caller, is_modern = received.message, incoming.caller, received.is_modern
         if server.options.otel and b"traceparent" in incoming.headers and isinstance(message.params, dict):
@@ -106,12 +106,12 @@ class Exchange:
             self._send(202, b"", [])
             return
         session = server.services.session(caller, received.version)
-        if message.method not in protocol.READING_METHODS:
+        if message.method not in mcp_names.READING_METHODS:
             answer = messages.answer(session, message, CallContext())
             headers = _JSON
             if message.method == "initialize" and "result" in answer:
                 headers += b"mcp-session-id: %s\r\n" % cancellation.new_session()
-            pieces = json_lines.dumps(answer)
+            pieces = json_messages.dumps(answer)
             self._hold(sum([len(piece) for piece in pieces]))
             self._send(streamable.status_of(answer, is_modern), headers, pieces)
             return
@@ -119,7 +119,7 @@ class Exchange:
             message,
             session,
             headers=_JSON,
-            encode=json_lines.dumps,
+            encode=json_messages.dumps,
             status_of=lambda answer: streamable.status_of(answer, is_modern),
             key=None if is_modern else cancellation.key_of(caller.name, incoming.headers, message.request_id),
             accepts_events=received.accepts_events,
@@ -142,9 +142,9 @@ class Exchange:
     def _parse(self, parse: Callable[[int], T]) -> T:
         """Return what `parse(values)` makes of the body, which is then free. Raises: Rejected, and what it raises."""
         incoming = self.incoming
-        values = json_lines.count_values(incoming.body)
-        message_bytes = json_lines.memory_of(incoming.body, values)
-        if values <= json_lines.MAX_VALUES:
+        values = json_messages.count_values(incoming.body)
+        message_bytes = json_messages.memory_of(incoming.body, values)
+        if values <= json_messages.MAX_VALUES:
             self._hold(len(incoming.body) + message_bytes)
         parsed = parse(values)
         incoming.body.clear()
@@ -188,14 +188,14 @@ class Exchange:
                 pieces.clear()
                 self._send_event(event, is_last=True)
             else:
-                is_busy = answer.get("error", {}).get("code") == protocol.BUSY
+                is_busy = answer.get("error", {}).get("code") == mcp_names.BUSY
                 self._send(status_of(answer), headers + (b"retry-after: 1\r\n" if is_busy else b""), pieces)
             return connection.hold_unsent(context)
 
         server.calls.start(PendingCall(message, session, context, done, encode=encode))
 
     def _on_progress(self, params: dict[str, Any]) -> Callable[[int, int], None] | None:
-        token = protocol.progress_token(params)
+        token = mcp_names.progress_token(params)
         if token is None:
             return None
         loop = self._server.loop
@@ -259,7 +259,7 @@ class Exchange:
     def _send_progress(self, token: str | int, done_bytes: int, total_bytes: int) -> None:
         if self._context is not None and self._connection.can_write:
             notification = messages.progress(token, done_bytes, total_bytes)
-            self._send_event(streamable.event(json_lines.dumps(notification)))
+            self._send_event(streamable.event(json_messages.dumps(notification)))
 
     def _start_ping(self) -> None:
         self._ping = self._server.loop.call_later(PING_SECONDS, self._send_ping)

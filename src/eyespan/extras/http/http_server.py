@@ -18,7 +18,7 @@ from eyespan.extras.http.checks import Rejected
 from eyespan.extras.http.connection import Connection
 from eyespan.extras.http.inbox import Inbox
 from eyespan.extras.http.listening import BACKLOG
-from eyespan.server.options import InvalidOptions
+from eyespan.server.serve_options import InvalidOptions
 
 if TYPE_CHECKING:
     from eyespan.extras.http.http_worker import WorkerSetup

@@ -15,7 +15,7 @@ from eyespan.extras.http.http_server import HttpServer
 from eyespan.extras.http.log import Log
 from eyespan.extras.http.metrics import Metrics
 from eyespan.extras.http.trimming import return_free_memory
-from eyespan.server.options import ServeOptions
+from eyespan.server.serve_options import ServeOptions
 
 if TYPE_CHECKING:
     import ssl

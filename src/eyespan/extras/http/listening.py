@@ -8,7 +8,7 @@ import socket
 import stat
 from dataclasses import replace
 
-from eyespan.server.options import LOCAL_PREFIX, SYSTEMD, InvalidOptions, ServeOptions, validate
+from eyespan.server.serve_options import LOCAL_PREFIX, SYSTEMD, InvalidOptions, ServeOptions, validate
 
 BACKLOG = 1024
 FIRST_PASSED_FD = 3

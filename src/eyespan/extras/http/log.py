@@ -27,12 +27,12 @@ class Log:
     def write(self, event: str, message: str, **facts: Any) -> None:
         """Write one line. `event` and `facts` are for programs, `message` is for people."""
         if self._is_json:
-            from eyespan.server import json_lines
+            from eyespan.server import json_messages
 
             now = time.time()
             stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"
             line = {"time": stamp, "event": event, "message": message, **facts}
-            text = b"".join(json_lines.dumps(valid_tree(line))).decode()
+            text = b"".join(json_messages.dumps(valid_tree(line))).decode()
         else:
             text = f"eyespan serve: {visible(message)}"
         try:

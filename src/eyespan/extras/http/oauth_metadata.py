@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from eyespan.extras.http.checks import WELL_KNOWN
-from eyespan.server import json_lines
+from eyespan.server import json_messages
 
 if TYPE_CHECKING:
     from eyespan.extras.http.auth import OAuthIssuer
@@ -26,7 +26,7 @@ def document(issuer: OAuthIssuer) -> bytes:
         "scopes_supported": list(issuer.scopes),
         "bearer_methods_supported": ["header"],
     }
-    return b"".join(json_lines.dumps(facts))
+    return b"".join(json_messages.dumps(facts))
 
 
 def challenge(issuer: OAuthIssuer) -> str:

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from eyespan.escape import valid_tree
-from eyespan.server import json_lines
+from eyespan.server import json_messages
 from eyespan.server.audit import timestamp
 from eyespan.server.session import Session
 
@@ -83,8 +83,8 @@ class ReadRing:
         if found != number + 1 or digest != wanted:
             return None
         try:
-            event = json_lines.loads(slot[_SLOT.size : _SLOT.size + size])
-        except json_lines.Malformed:
+            event = json_messages.loads(slot[_SLOT.size : _SLOT.size + size])
+        except json_messages.Malformed:
             return None
         return event if isinstance(event, dict) else None
 
@@ -141,7 +141,7 @@ def _json_of(event: dict[str, Any]) -> bytes:
     event = valid_tree(event)
     for max_chars in (1000, 200, 40, 4):
         shown = {key: _shortened(value, max_chars) for key, value in event.items()}
-        data = b"".join(json_lines.dumps(shown))
+        data = b"".join(json_messages.dumps(shown))
         if len(data) <= SLOT_BYTES - _SLOT.size:
             break
     return data

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from eyespan.escape import in_plain_words
 from eyespan.extras.http.auth.callers import ENVIRONMENT, Caller, reload_tokens, token_files
-from eyespan.server import json_lines
-from eyespan.server.options import InvalidOptions
+from eyespan.server import json_messages
+from eyespan.server.serve_options import InvalidOptions
 
 if TYPE_CHECKING:
     from eyespan.extras.http.log import Log
-    from eyespan.server.options import ServeOptions
+    from eyespan.server.serve_options import ServeOptions
 
 
 class Closable(Protocol):
@@ -182,11 +182,11 @@ def _packed(secrets: Secrets) -> bytes:
             [digest.hex(), caller.name, caller.roots, caller.dialects, caller.rate]
             for digest, caller in secrets.tokens.items()
         ]
-    return b"".join(json_lines.dumps([tokens, secrets.chain.hex(), secrets.key.hex()]))
+    return b"".join(json_messages.dumps([tokens, secrets.chain.hex(), secrets.key.hex()]))
 
 
 def _unpacked(data: bytes) -> Secrets:
-    tokens, chain, key = json_lines.loads(data, values=1)
+    tokens, chain, key = json_messages.loads(data, values=1)
     callers = None
     if tokens is not None:
         callers = {

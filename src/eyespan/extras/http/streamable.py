@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eyespan.server import json_lines, messages, protocol
+from eyespan.server import json_messages, mcp_names, messages
+from eyespan.server.mcp_names import RpcError
 from eyespan.server.messages import InvalidMessage, Message, error_answer
-from eyespan.server.protocol import RpcError
 
 Headers = Mapping[bytes, Sequence[bytes]]
 """The values of each header by its name in lower case."""
@@ -23,12 +23,12 @@ Headers = Mapping[bytes, Sequence[bytes]]
 DEFAULT_VERSION = "2025-03-26"
 """The revision of a request without the header, as the specification defines it."""
 STATUS_BY_CODE = {
-    protocol.PARSE_ERROR: 400,
-    protocol.INVALID_REQUEST: 400,
-    protocol.INVALID_PARAMS: 400,
-    protocol.HEADER_MISMATCH: 400,
-    protocol.UNSUPPORTED_VERSION: 400,
-    protocol.METHOD_NOT_FOUND: 404,
+    mcp_names.PARSE_ERROR: 400,
+    mcp_names.INVALID_REQUEST: 400,
+    mcp_names.INVALID_PARAMS: 400,
+    mcp_names.HEADER_MISMATCH: 400,
+    mcp_names.UNSUPPORTED_VERSION: 400,
+    mcp_names.METHOD_NOT_FOUND: 404,
 }
 """The status of an error from 2026-07-28 on. Errors with other codes have the status 200."""
 NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
@@ -60,18 +60,18 @@ class Received:
 
 
 def receive(body: bytes | bytearray, headers: Headers, values: int = 0) -> Received:
-    """Return the message of a request. `values` is that of `json_lines.loads`. Raises: NotAccepted."""
+    """Return the message of a request. `values` is that of `json_messages.loads`. Raises: NotAccepted."""
     has_json, has_events = accepted(headers.get(b"accept", ()))
     if not has_json:
-        error = RpcError(protocol.INVALID_REQUEST, "Not Acceptable: the client must accept application/json")
+        error = RpcError(mcp_names.INVALID_REQUEST, "Not Acceptable: the client must accept application/json")
         raise NotAccepted(406, None, error)
     try:
-        value = json_lines.loads(body, values)
-    except json_lines.Malformed as malformed:
-        error = RpcError(protocol.PARSE_ERROR, f"Parse error: {malformed}")
+        value = json_messages.loads(body, values)
+    except json_messages.Malformed as malformed:
+        error = RpcError(mcp_names.PARSE_ERROR, f"Parse error: {malformed}")
         raise NotAccepted(400, None, error) from None
     if isinstance(value, list):
-        error = RpcError(protocol.INVALID_REQUEST, "Invalid request: this server takes one message per request")
+        error = RpcError(mcp_names.INVALID_REQUEST, "Invalid request: this server takes one message per request")
         raise NotAccepted(400, None, error)
     try:
         message = messages.parse(value)
@@ -79,8 +79,8 @@ def receive(body: bytes | bytearray, headers: Headers, values: int = 0) -> Recei
         raise NotAccepted(400, invalid.request_id, invalid.error) from None
     given = headers.get(_VERSION, ())
     version = given[0].decode("latin-1") if given else None
-    is_modern = version is not None and version not in protocol.HANDSHAKE_VERSIONS
-    if is_modern or (message.method != "initialize" and protocol.VERSION_KEY in _meta(message)):
+    is_modern = version is not None and version not in mcp_names.HANDSHAKE_VERSIONS
+    if is_modern or (message.method != "initialize" and mcp_names.VERSION_KEY in _meta(message)):
         check_envelope(message, headers)
         version = None
     elif version is None:
@@ -96,17 +96,17 @@ def check_envelope(message: Message, headers: Headers) -> None:
     version = _single_value(headers, _VERSION)
     if message.request_id is None:
         # A notification is accepted and dropped, so only the revision matters.
-        if version not in protocol.MODERN_VERSIONS:
+        if version not in mcp_names.MODERN_VERSIONS:
             raise NotAccepted(400, None, unsupported(version))
         return
     meta = _meta(message)
-    missing = [key for key in (protocol.VERSION_KEY, protocol.CAPABILITIES_KEY) if key not in meta]
+    missing = [key for key in (mcp_names.VERSION_KEY, mcp_names.CAPABILITIES_KEY) if key not in meta]
     if missing:
-        error = RpcError(protocol.INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}")
+        error = RpcError(mcp_names.INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}")
         raise NotAccepted(400, message.request_id, error)
-    if version is None or version != meta[protocol.VERSION_KEY]:
+    if version is None or version != meta[mcp_names.VERSION_KEY]:
         raise _mismatch(message, "mcp-protocol-version header differs from the protocol version in params._meta")
-    if version not in protocol.MODERN_VERSIONS:
+    if version not in mcp_names.MODERN_VERSIONS:
         raise NotAccepted(400, message.request_id, unsupported(version))
     if _single_value(headers, _METHOD) != message.method:
         raise _mismatch(message, "mcp-method header differs from the method of the message")
@@ -118,8 +118,8 @@ def check_envelope(message: Message, headers: Headers) -> None:
 
 def unsupported(version: str | None) -> RpcError:
     """Return the error for a revision that this server does not have."""
-    data = {"supported": list(protocol.MODERN_VERSIONS), "requested": version}
-    return RpcError(protocol.UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+    data = {"supported": list(mcp_names.MODERN_VERSIONS), "requested": version}
+    return RpcError(mcp_names.UNSUPPORTED_VERSION, "Unsupported protocol version", data)
 
 
 def accepted(values: Sequence[bytes]) -> tuple[bool, bool]:
@@ -166,4 +166,4 @@ def _single_value(headers: Headers, name: bytes) -> str | None:
 
 
 def _mismatch(message: Message, text: str) -> NotAccepted:
-    return NotAccepted(400, message.request_id, RpcError(protocol.HEADER_MISMATCH, text))
+    return NotAccepted(400, message.request_id, RpcError(mcp_names.HEADER_MISMATCH, text))

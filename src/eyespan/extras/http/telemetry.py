@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from eyespan.server.options import InvalidOptions
+from eyespan.server.serve_options import InvalidOptions
 
 DEFAULT_ENDPOINT = "http://localhost:4318"
 FLUSH_MS = 2000

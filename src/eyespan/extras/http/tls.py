@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import ssl
 
-from eyespan.server.options import InvalidOptions
+from eyespan.server.serve_options import InvalidOptions
 
 
 def load_files(certificate: str, key: str) -> tuple[bytes, bytes]:

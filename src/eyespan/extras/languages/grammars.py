@@ -24,7 +24,7 @@ from eyespan.extras.languages.queries import QUERIES
 from eyespan.extras.languages.rewrite import Rewritten, rewrite
 from eyespan.model import MAX_SYMBOLS
 from eyespan.outline.model import TYPE_KINDS, Definition, Outline, build_outline
-from eyespan.outline.text import decode_text, squeeze
+from eyespan.outline.source_text import decode_text, squeeze
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Parser, Query, QueryCursor

@@ -11,7 +11,7 @@ import re
 from eyespan.errors import Missing
 from eyespan.extras.languages import grammars
 from eyespan.outline.model import Definition, Outline, build_outline, definition_of, ended, nested, shortened
-from eyespan.outline.text import LineNumbers, decode_text
+from eyespan.outline.source_text import LineNumbers, decode_text
 
 MAX_XML_DEPTH = 4
 MAX_ELEMENTS = 20_000

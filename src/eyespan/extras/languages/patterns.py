@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from eyespan.outline.model import Definition, Nesting, Outline, build_outline, shortened
-from eyespan.outline.text import LineNumbers, comment_start, decode_text
+from eyespan.outline.source_text import LineNumbers, comment_start, decode_text
 
 SIGNATURE_CHARS = 100
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from eyespan.outline.model import Definition, Nesting, Outline, build_outline, shortened
-from eyespan.outline.text import comment_start, decode_text
+from eyespan.outline.source_text import comment_start, decode_text
 
 VALUE_CHARS = 40
 _SECTION, _KEY = 0, 1

@@ -6,7 +6,7 @@ import re
 
 from eyespan.outline import python
 from eyespan.outline.model import Definition, Outline, build_outline, definition_of, nested
-from eyespan.outline.text import LineNumbers, comment_start, decode_text
+from eyespan.outline.source_text import LineNumbers, comment_start, decode_text
 
 _CALL = re.compile(r"^([A-Za-z_][\w.]*)\(", re.MULTILINE)
 _PIECE = re.compile(r"\"\"\"(?:\\.|[^\\])*?\"\"\"|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?|#[^\n]*|[()]", re.DOTALL)

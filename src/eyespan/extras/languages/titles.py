@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from eyespan.outline.model import Outline, outline_of_headings, shortened
-from eyespan.outline.text import decode_text
+from eyespan.outline.source_text import decode_text
 
 SIGNATURE_CHARS = 100
 

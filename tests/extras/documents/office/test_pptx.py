@@ -7,7 +7,7 @@ import re
 import pytest
 
 from eyespan.extras.documents.office import pptx
-from eyespan.extras.documents.shared import media, ooxml
+from eyespan.extras.documents.shared import embedded_images, ooxml
 from tests.extras.documents.office_files import (
     DRAWING,
     FIXTURES,
@@ -283,7 +283,7 @@ def test_equations_are_latex():
 
 
 def test_a_file_elsewhere_has_its_address_and_no_selector():
-    images = media.Images({"ppt/media/a.mp3"}, {"name": "a.pptx"})
+    images = embedded_images.Images({"ppt/media/a.mp3"}, {"name": "a.pptx"})
 
     assert [images.selector(target) for target in ("ppt/media/a.mp3", "file:///b.mp3")] == [
         "a.pptx!/ppt/media/a.mp3",

@@ -122,7 +122,7 @@ def test_a_missing_or_corrupt_part_is_named():
 
 
 def test_charts_and_images_on_a_sheet_are_found_through_its_drawing():
-    from eyespan.extras.documents.shared.media import Images
+    from eyespan.extras.documents.shared.embedded_images import Images
 
     drawing = (
         f'<w xmlns:a="{MAIN}" xmlns:c="{CHART}" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">'

@@ -13,7 +13,7 @@ import pytest
 
 from eyespan.errors import Missing, Unreadable
 from eyespan.extras.documents.shared import ooxml
-from eyespan.extras.documents.shared.media import Images
+from eyespan.extras.documents.shared.embedded_images import Images
 from eyespan.extras.documents.sheets import cells, ods, sheet, xlsb
 from tests.extras.documents.office_files import (
     FIXTURES,

@@ -11,7 +11,7 @@ import pytest
 from eyespan import Workspace
 from eyespan.extras.http.auth import Caller, Tokens, load
 from eyespan.extras.http.auth.callers import default_token_file
-from eyespan.server.options import InvalidOptions, ServeOptions
+from eyespan.server.serve_options import InvalidOptions, ServeOptions
 from tests.server.clients import TOKEN
 
 

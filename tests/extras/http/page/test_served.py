@@ -9,7 +9,7 @@ import pytest
 
 from eyespan.extras.http.page import served
 from eyespan.extras.http.page.static_files import HEADERS
-from eyespan.server.protocol import RpcError
+from eyespan.server.mcp_names import RpcError
 from tests.server.clients import HttpServer
 
 PAGES = ["/view/", "/view/page.js", "/view/page.css"]

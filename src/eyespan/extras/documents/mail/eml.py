@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from eyespan.decoders.files import read_whole, unreadable
-from eyespan.extras.documents.shared import markdown
+from eyespan.extras.documents.shared import markdown_pieces
 from eyespan.extras.documents.web import html
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         if "\0" in text:
             raise unreadable("not a mail: it has none of the usual headers")
         blocks = ["[not a mail: it has none of the usual headers]", text] if text.strip() else []
-    return {"attachments": attached}, [markdown.finish(blocks)]
+    return {"attachments": attached}, [markdown_pieces.finish(blocks)]
 
 
 def mail_blocks(data: bytes) -> tuple[list[str], int]:

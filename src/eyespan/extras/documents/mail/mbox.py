@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from eyespan.decoders.files import read_whole, unreadable
 from eyespan.extras.documents.mail import eml
-from eyespan.extras.documents.shared import markdown
+from eyespan.extras.documents.shared import markdown_pieces
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_MAILS = 2000
@@ -28,4 +28,4 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         blocks += eml.mail_blocks(_QUOTED.sub(rb"\1", mail))[0] or ["[without the usual headers]"]
     if len(mails) > MAX_MAILS:
         blocks.append(f"[{len(mails) - MAX_MAILS} more mails are left out]")
-    return {"mails": len(mails)}, [markdown.finish(blocks)]
+    return {"mails": len(mails)}, [markdown_pieces.finish(blocks)]

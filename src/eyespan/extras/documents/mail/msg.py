@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from eyespan.decoders.files import unreadable
 from eyespan.extras.documents.office import rtf
-from eyespan.extras.documents.shared import markdown
+from eyespan.extras.documents.shared import markdown_pieces
 from eyespan.extras.documents.shared.ole import Container, read_file
 from eyespan.extras.documents.web import html
 
@@ -51,7 +51,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     if "__properties_version1.0" not in container:
         raise unreadable("not an Outlook message")
     message = _Message(container, "")
-    return {"attachments": message.attachments}, [markdown.finish(message.blocks())]
+    return {"attachments": message.attachments}, [markdown_pieces.finish(message.blocks())]
 
 
 class _Message:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from eyespan.decoders.files import unreadable
 from eyespan.extras.documents.office import docx, rtf
-from eyespan.extras.documents.shared import markdown
+from eyespan.extras.documents.shared import markdown_pieces
 from eyespan.extras.documents.shared.ole import Container, read_file
 from eyespan.extras.documents.shared.ooxml import ENCRYPTED
 
@@ -69,7 +69,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         if paragraphs and name:
             blocks.append(f"[{name}]")
         blocks += paragraphs
-    return {}, [markdown.finish(blocks if len(blocks) > 1 else [])]
+    return {}, [markdown_pieces.finish(blocks if len(blocks) > 1 else [])]
 
 
 def _pieces(stream: bytes, table: bytes) -> str:

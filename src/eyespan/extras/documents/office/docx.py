@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from eyespan.errors import Unreadable
 from eyespan.extras.documents.office import omml
-from eyespan.extras.documents.shared import markdown, media
+from eyespan.extras.documents.shared import embedded_images, markdown_pieces
 from eyespan.extras.documents.shared.drawings import Drawings
 from eyespan.extras.documents.shared.ooxml import Package
 from eyespan.extras.documents.shared.xml_tree import NAMES, Handlers, attributes, text_of
@@ -75,14 +75,14 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         part = next((target for kind, target in relations.values() if kind == leaf), f"{directory}/{leaf}.xml")
         if part in package:
             notes += _notes(package, part, DocxStory(shared, package.relations(part)), element_name, label)
-    others = media.other_lines(package, shared.images, directory)
+    others = embedded_images.other_lines(package, shared.images, directory)
     if notes or others:
         blocks += ["---", "\n".join([*notes, *others])]
     if shared.has_changes:
         by = f" by {', '.join(sorted(shared.authors))}" if shared.authors else ""
         blocks.insert(0, CHANGES_NOTE.format(by=by))
     blocks[:0] = package.notes()
-    return {"paragraphs": story.paragraphs, "tables": story.tables}, [markdown.finish(blocks)]
+    return {"paragraphs": story.paragraphs, "tables": story.tables}, [markdown_pieces.finish(blocks)]
 
 
 class _Shared:
@@ -92,7 +92,7 @@ class _Shared:
         self.package = package
         self.styles = Styles(package, f"{directory}/styles.xml")
         self.numbering = Numbering(package, f"{directory}/numbering.xml")
-        self.images = media.Images(package, params)
+        self.images = embedded_images.Images(package, params)
         self.has_changes = False
         self.authors: set[str] = set()
 
@@ -248,7 +248,7 @@ class Numbering:
     def _number(self, number: str, level: int, counts: list[int]) -> str:
         start = self._start(number, level)
         count = max(counts[level], start) if level < len(counts) else start  # a level that was left out counts as one
-        return markdown.counted(count, self._facts(number, level).get("w:numFmt", "decimal"))
+        return markdown_pieces.counted(count, self._facts(number, level).get("w:numFmt", "decimal"))
 
 
 _PLACE = re.compile(r"%([1-9])")
@@ -346,7 +346,7 @@ class DocxStory:
         if in_cell:
             blocks += [" | ".join([cell.replace("\n", " ") for cell in row]) for row in rows if any(row)]
         else:
-            blocks.append(markdown.table(rows))
+            blocks.append(markdown_pieces.table(rows))
 
     def _cells(self, cell: Element) -> list[str]:
         """Return the text of a cell, and "" for each further column that it spans."""
@@ -372,7 +372,7 @@ class DocxStory:
         if heading:
             label = f"{label} " if label not in ("", "-") else ""
             return "#" * min(heading, 6) + " " + label + " ".join(text.split("\n"))
-        return markdown.ListItem(markdown.indented(text, label, depth)) if label else text
+        return markdown_pieces.ListItem(markdown_pieces.indented(text, label, depth)) if label else text
 
     # --- within a paragraph ------------------------------------------------------------------------------------------
 

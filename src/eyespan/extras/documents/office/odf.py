@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from eyespan.decoders.files import unreadable
 from eyespan.errors import Unreadable
-from eyespan.extras.documents.shared import markdown
-from eyespan.extras.documents.shared.media import Images
+from eyespan.extras.documents.shared import markdown_pieces
+from eyespan.extras.documents.shared.embedded_images import Images
 from eyespan.extras.documents.shared.ooxml import ENCRYPTED, Package
 from eyespan.extras.documents.shared.xml_tree import local_name, text_of
 
@@ -66,7 +66,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     if story.notes:
         blocks += ["---", "\n".join(story.notes)]
     facts = {"slides": story.slides} if story.slides else {"paragraphs": story.paragraphs, "tables": story.tables}
-    return facts, [markdown.finish([*package.notes(), *blocks])]
+    return facts, [markdown_pieces.finish([*package.notes(), *blocks])]
 
 
 def _margins(package: Package, images: Images) -> list[str]:
@@ -210,10 +210,10 @@ class OdfStory:
                     text = self._paragraph(child)
                     label = f"{number}." if is_numbered else "-"
                     if text and not is_labelled:
-                        blocks.append(markdown.ListItem(markdown.indented(text, label, level)))
+                        blocks.append(markdown_pieces.ListItem(markdown_pieces.indented(text, label, level)))
                         is_labelled = True
                     elif text:
-                        blocks.append(markdown.ListItem("  " * (level + 1) + text))
+                        blocks.append(markdown_pieces.ListItem("  " * (level + 1) + text))
                     self._add_text("", blocks)
                 else:
                     self._add_blocks([child], blocks)
@@ -222,7 +222,7 @@ class OdfStory:
         rows: list[list[str]] = []
         self._add_rows(table, rows)
         self.tables += 1
-        blocks.append(markdown.table(rows))
+        blocks.append(markdown_pieces.table(rows))
 
     def _add_rows(self, elements: Iterable[Any], rows: list[list[str]]) -> None:
         for element in elements:
@@ -245,7 +245,7 @@ class OdfStory:
                 lines += [" | ".join(row) for row in rows if any(row)]
             else:
                 self._add_blocks([child], lines)
-        if len(lines) == 1 and type(lines[0]) is markdown.ListItem:  # tables of slides hold lists of one item
+        if len(lines) == 1 and type(lines[0]) is markdown_pieces.ListItem:  # tables of slides hold lists of one item
             return lines[0].strip().removeprefix("- ")
         return "\n".join(lines)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from eyespan.decoders.files import unreadable
-from eyespan.extras.documents.shared import markdown
+from eyespan.extras.documents.shared import markdown_pieces
 from eyespan.extras.documents.shared.ole import Container, read_file
 from eyespan.extras.documents.shared.ooxml import ENCRYPTED
 
@@ -36,7 +36,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         raise unreadable(ENCRYPTED)
     show = _Show(container.read("PowerPoint Document"))
     blocks = show.blocks()
-    return {"slides": len(show.slides)}, [markdown.finish([NOTE, *blocks] if blocks else [])]
+    return {"slides": len(show.slides)}, [markdown_pieces.finish([NOTE, *blocks] if blocks else [])]
 
 
 class _Slide:

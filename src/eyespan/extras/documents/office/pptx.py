@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from eyespan.errors import Unreadable
 from eyespan.extras.documents.office import omml
-from eyespan.extras.documents.shared import markdown, media
+from eyespan.extras.documents.shared import embedded_images, markdown_pieces
 from eyespan.extras.documents.shared.drawings import Drawings
 from eyespan.extras.documents.shared.ooxml import Package
 from eyespan.extras.documents.shared.xml_tree import (
@@ -45,17 +45,17 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     relations = package.relations(show)
     slides = [part for key in _slide_ids(package, show) if (part := relations.get(key, ("", ""))[1]) in package]
     authors = _authors(package, relations)
-    images = media.Images(package, params)
+    images = embedded_images.Images(package, params)
     blocks: list[str] = []
     for number, part in enumerate(slides, 1):
         try:
             blocks += _slide(package, part, number, authors, images)
         except Unreadable as error:
             blocks += [f"## Slide {number}", f"[this slide cannot be read: {error.reason}]"]
-    others = media.other_lines(package, images, show.rpartition("/")[0])
+    others = embedded_images.other_lines(package, images, show.rpartition("/")[0])
     if others:
         blocks += ["---", "\n".join(others)]
-    return {"slides": len(slides)}, [markdown.finish([*package.notes(), *blocks])]
+    return {"slides": len(slides)}, [markdown_pieces.finish([*package.notes(), *blocks])]
 
 
 def _slide_ids(package: Package, show: str) -> list[str]:
@@ -64,7 +64,9 @@ def _slide_ids(package: Package, show: str) -> list[str]:
     return [attributes(element).get("r:id", "") for element in root.iter() if NAMES[element.tag] == "p:sldId"]
 
 
-def _slide(package: Package, part: str, number: int, authors: Mapping[str, str], images: media.Images) -> list[str]:
+def _slide(
+    package: Package, part: str, number: int, authors: Mapping[str, str], images: embedded_images.Images
+) -> list[str]:
     relations = package.relations(part)
     slide = Slide(package.parse(part), package, relations, images)
     title = " ".join(slide.title.split())
@@ -99,7 +101,7 @@ class Slide:
     """The text of one slide or page of notes: its title, its footers, and the rest as blocks."""
 
     def __init__(
-        self, root: Element, package: Package, relations: Mapping[str, tuple[str, str]], images: media.Images
+        self, root: Element, package: Package, relations: Mapping[str, tuple[str, str]], images: embedded_images.Images
     ) -> None:
         self.title = ""
         self.is_hidden = NAMES[root.tag] == "p:sld" and root.get("show") in ("0", "false")
@@ -169,7 +171,7 @@ class Slide:
     def _add_table(self, element: Element) -> None:
         rows: list[list[str]] = []
         self._add_cells(element, rows)
-        self.blocks.append(markdown.table(rows))
+        self.blocks.append(markdown_pieces.table(rows))
 
     def _add_paragraph(self, element: Element) -> None:
         text = self._paragraph_text(element)
@@ -185,7 +187,9 @@ class Slide:
         level, label = _list_label(element, self._holder in ("body", "obj"))
         del self._counts[level + 1 :]
         if label:
-            self.blocks.append(markdown.ListItem(markdown.indented(text, self._next_label(label, level), level)))
+            self.blocks.append(
+                markdown_pieces.ListItem(markdown_pieces.indented(text, self._next_label(label, level), level))
+            )
         else:
             self._counts = []
             self.blocks.append(text)
@@ -198,7 +202,7 @@ class Slide:
         self._counts += [0] * (level + 1 - len(self._counts))
         self._counts[level] += 1
         number = self._counts[level] + (int(start) - 1 if start.isdecimal() and len(start) < 6 else 0)
-        shown = markdown.counted(number, style)
+        shown = markdown_pieces.counted(number, style)
         return f"({shown})" if "ParenBoth" in style else f"{shown})" if "ParenR" in style else f"{shown}."
 
     def _leave_out(self, element: Element) -> None:

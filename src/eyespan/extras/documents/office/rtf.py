@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from eyespan.decoders.files import read_whole, unreadable
-from eyespan.extras.documents.shared import markdown
+from eyespan.extras.documents.shared import markdown_pieces
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_GROUPS = 10_000
@@ -88,7 +88,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     data = read_whole(file, MAX_FILE_BYTES)
     if not data.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{\\rtf"):
         raise unreadable("not RTF, despite its name")
-    return {}, [markdown.finish(text_of(data).split("\n\n"))]
+    return {}, [markdown_pieces.finish(text_of(data).split("\n\n"))]
 
 
 def text_of(data: bytes) -> str:
@@ -261,7 +261,7 @@ class _Reader:
         row = self._row or []
         if not self._has_header:
             self._out.append("\n\n")
-        self._out.append("| " + " | ".join([markdown.cell(text) for text in row]) + " |\n")
+        self._out.append("| " + " | ".join([markdown_pieces.cell(text) for text in row]) + " |\n")
         if not self._has_header:
             self._out.append("|" + " --- |" * len(row) + "\n")
         self._has_header = True

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from eyespan.errors import Unreadable
-from eyespan.extras.documents.shared import markdown, number_formats
-from eyespan.extras.documents.shared.media import Images
+from eyespan.extras.documents.shared import markdown_pieces, number_formats
+from eyespan.extras.documents.shared.embedded_images import Images
 from eyespan.extras.documents.shared.ooxml import Package
 from eyespan.extras.documents.shared.xml_tree import LOCAL_NAMES, NAMES, attributes, local_name, text_of
 
@@ -48,7 +48,7 @@ def table_blocks(kinds: list[str], title: str, axes: list[str], series: Series) 
     left_out = len(rows) - 1 - MAX_POINTS
     blocks = [header + "]"]
     if len(rows) > 1:
-        blocks.append(markdown.table(rows[: MAX_POINTS + 1]))
+        blocks.append(markdown_pieces.table(rows[: MAX_POINTS + 1]))
     if left_out > 0:
         blocks.append(f"[{left_out} more rows of the chart are left out]")
     return blocks

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from eyespan.extras.documents.office import odf
 from eyespan.extras.documents.office.odf import CONTENT
 from eyespan.extras.documents.shared import number_formats
-from eyespan.extras.documents.shared.media import Images
+from eyespan.extras.documents.shared.embedded_images import Images
 from eyespan.extras.documents.shared.ooxml import Package
 from eyespan.extras.documents.shared.xml_tree import LOCAL_NAMES, local_name, text_of
 from eyespan.extras.documents.sheets import cells

@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, NamedTuple
 from eyespan.decoders.files import read_whole, unreadable
 from eyespan.errors import Missing, Unreadable
 from eyespan.extras.documents.office import odf
-from eyespan.extras.documents.shared import drawings, markdown, number_formats
-from eyespan.extras.documents.shared.media import Images
+from eyespan.extras.documents.shared import drawings, markdown_pieces, number_formats
+from eyespan.extras.documents.shared.embedded_images import Images
 from eyespan.extras.documents.shared.ooxml import ENCRYPTED, OLE, Package, is_encrypted_ole
 from eyespan.extras.documents.sheets import biff, cells, ods, xls, xlsb, xlsx
 from eyespan.extras.documents.sheets.cells import Area, Extras
@@ -54,7 +54,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         blocks += ["Defined names:", "\n".join(book.names)]
     blocks[:0] = book.notes()
     facts = {"sheets": book.sheet_names, "sheets_returned": chosen}
-    return facts, [markdown.encode("\n\n".join(blocks) + "\n" if blocks else "")]
+    return facts, [markdown_pieces.encode("\n\n".join(blocks) + "\n" if blocks else "")]
 
 
 def _open(data: bytes, params: Mapping[str, Any]) -> _OldBook | _PackageBook:
@@ -416,9 +416,9 @@ def _changed_cell(rows: list[list[Any]], start: tuple[int, int], extras: Extras,
     if text is None and code is not None and type(value) in (int, float):
         text = number_formats.shown(value, code)
     if text is not None:
-        text = markdown.cell(text)
+        text = markdown_pieces.cell(text)
     if text is None and place in extras.formulas and value == "" and place not in extras.empty_texts:
-        return markdown.cell("=" + extras.formulas[place])
+        return markdown_pieces.cell("=" + extras.formulas[place])
     return text
 
 
@@ -445,7 +445,7 @@ def _duration(value: datetime.timedelta) -> str:
 
 
 _SHOWN: dict[type, Callable[[Any], str]] = {
-    str: markdown.cell,
+    str: markdown_pieces.cell,
     bool: lambda value: "TRUE" if value else "FALSE",
     int: str,
     float: number_formats.plain,
@@ -456,4 +456,4 @@ _SHOWN: dict[type, Callable[[Any], str]] = {
 
 def _cell(value: Any) -> str:
     show = _SHOWN.get(type(value))
-    return markdown.cell(str(value)) if show is None else show(value)
+    return markdown_pieces.cell(str(value)) if show is None else show(value)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from eyespan.escape import plural
 from eyespan.extras.documents.shared import drawings, number_formats
-from eyespan.extras.documents.shared.media import Images
+from eyespan.extras.documents.shared.embedded_images import Images
 from eyespan.extras.documents.shared.ooxml import Package
 from eyespan.extras.documents.sheets import cells
 from eyespan.extras.documents.sheets.formula_tokens import ERRORS

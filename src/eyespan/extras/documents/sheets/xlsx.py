@@ -11,7 +11,7 @@ from html import unescape
 from typing import TYPE_CHECKING
 
 from eyespan.extras.documents.shared import drawings, number_formats
-from eyespan.extras.documents.shared.media import Images
+from eyespan.extras.documents.shared.embedded_images import Images
 from eyespan.extras.documents.shared.ooxml import Package
 from eyespan.extras.documents.shared.xml_tree import NAMES, attributes, local_name, text_of
 from eyespan.extras.documents.sheets import cells

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from eyespan.decoders.files import read_whole, unreadable
-from eyespan.extras.documents.shared import markdown
+from eyespan.extras.documents.shared import markdown_pieces
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_VALUES = 100_000
@@ -29,7 +29,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     counter = _Counter()
     text = json.dumps(counter.plain(value, 0), ensure_ascii=False, indent=1)
     note = "\n[the rest is left out: too many values]" if counter.is_full else ""
-    return {"values": counter.count, "left_out_values": counter.is_full}, [markdown.encode(text + note + "\n")]
+    return {"values": counter.count, "left_out_values": counter.is_full}, [markdown_pieces.encode(text + note + "\n")]
 
 
 class _Counter:

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 from eyespan.decoders.files import unreadable
-from eyespan.extras.documents.shared import markdown
+from eyespan.extras.documents.shared import markdown_pieces
 from eyespan.extras.documents.shared.ooxml import Package
 from eyespan.extras.documents.shared.xml_tree import local_name
 from eyespan.extras.documents.web import html
@@ -50,4 +50,4 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         blocks.append(f"# {facts['title']}{by}")
     for chapter in chapters:
         blocks += html.convert(html.decode_text(package.read(chapter)))[1]
-    return facts, [markdown.finish(blocks)]
+    return facts, [markdown_pieces.finish(blocks)]

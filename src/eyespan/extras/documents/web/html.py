@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from eyespan.decoders.files import read_whole, unreadable
 from eyespan.errors import Missing
-from eyespan.extras.documents.shared import markdown
+from eyespan.extras.documents.shared import markdown_pieces
 
 try:
     from selectolax.lexbor import LexborHTMLParser
@@ -60,7 +60,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     """Convert the page to Markdown. Raises: Missing, Unreadable."""
     title, blocks = convert(decode_text(read_whole(file, MAX_BYTES)))
     facts = {"title": title} if title else {}
-    return facts, [markdown.finish(blocks)]
+    return facts, [markdown_pieces.finish(blocks)]
 
 
 def decode_text(data: bytes, charset: str | None = None) -> str:
@@ -234,7 +234,7 @@ class _Writer:
                 self._line += [" ".join(filter(None, map(str.strip, row))) + "\n" for row in rows]
             else:
                 self.close_block()
-                self._put(markdown.table(rows))
+                self._put(markdown_pieces.table(rows))
         elif tag in ("ul", "ol"):
             self.close_block()
             self._lists.pop()
@@ -282,7 +282,11 @@ class _Writer:
             depth = min(len(self._lists), 20) - 1
             label, self._item = self._item, None
             # A second paragraph of an item has no label and is indented like the first.
-            self._put(markdown.ListItem(markdown.indented(text, label, depth) if label else "  " * (depth + 1) + text))
+            self._put(
+                markdown_pieces.ListItem(
+                    markdown_pieces.indented(text, label, depth) if label else "  " * (depth + 1) + text
+                )
+            )
         else:
             self._put(text)
 
@@ -290,5 +294,5 @@ class _Writer:
         if self._quotes > 0:
             prefix = "> " * min(self._quotes, 20)
             quoted = "\n".join([prefix + line for line in block.split("\n")])
-            block = markdown.ListItem(quoted) if isinstance(block, markdown.ListItem) else quoted
+            block = markdown_pieces.ListItem(quoted) if isinstance(block, markdown_pieces.ListItem) else quoted
         self.blocks.append(block)

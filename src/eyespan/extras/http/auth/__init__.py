@@ -14,7 +14,7 @@ from eyespan.extras.http.auth.callers import Caller, Tokens, load_tokens
 from eyespan.extras.http.auth.oauth import OAuthIssuer
 
 if TYPE_CHECKING:
-    from eyespan.server.options import ServeOptions
+    from eyespan.server.serve_options import ServeOptions
 
 Authenticator = Tokens | OAuthIssuer
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from eyespan.dialects import dialect_class
 from eyespan.escape import in_plain_words
-from eyespan.server.options import InvalidOptions, ServeOptions
+from eyespan.server.serve_options import InvalidOptions, ServeOptions
 
 ENVIRONMENT = "EYESPAN_TOKEN"
 MIN_TOKEN_CHARS = 16

@@ -17,9 +17,9 @@ from eyespan.extras.http.page.api import Api, BadRequest
 from eyespan.extras.http.page.static_files import FILES, HEADERS, load
 from eyespan.extras.http.read_ring import CallerName
 from eyespan.model import Reply
-from eyespan.server import json_lines, protocol
+from eyespan.server import json_messages, mcp_names
+from eyespan.server.mcp_names import RpcError
 from eyespan.server.messages import Message
-from eyespan.server.protocol import RpcError
 from eyespan.tool import Tool
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ DATA_PREFIX = PATH + b"api/"
 CALL_PATH = DATA_PREFIX + b"call"
 MAX_NAMES = 10_000
 """Names of one directory that are sent."""
-STATUS_BY_CODE = {protocol.INVALID_PARAMS: 400, protocol.BUSY: 503, protocol.INTERNAL_ERROR: 500}
+STATUS_BY_CODE = {mcp_names.INVALID_PARAMS: 400, mcp_names.BUSY: 503, mcp_names.INTERNAL_ERROR: 500}
 
 
 class PageFiles:
@@ -99,7 +99,7 @@ class PageSession:
             try:
                 return self._api.call(params, context)
             except BadRequest as error:
-                raise RpcError(protocol.INVALID_PARAMS, str(error)) from None
+                raise RpcError(mcp_names.INVALID_PARAMS, str(error)) from None
         if method == "state":
             return self._api.state()
         if method == "names":
@@ -110,15 +110,15 @@ class PageSession:
 
 
 def message_of(target: bytes, body: bytes | bytearray, values: int = 0) -> Message:
-    """Return a request of the page as a message. `values` is that of `json_lines.loads`. Raises: RpcError."""
+    """Return a request of the page as a message. `values` is that of `json_messages.loads`. Raises: RpcError."""
     path, _, query = target.partition(b"?")
     if path == CALL_PATH:
         try:
-            request = json_lines.loads(body, values)
-        except json_lines.Malformed:
+            request = json_messages.loads(body, values)
+        except json_messages.Malformed:
             request = None
         if not isinstance(request, dict):
-            raise RpcError(protocol.INVALID_PARAMS, "a JSON object is expected")
+            raise RpcError(mcp_names.INVALID_PARAMS, "a JSON object is expected")
         return Message(0, "tools/call", request)
     try:
         found = parse_qs(query.decode("ascii"), max_num_fields=16)
@@ -131,7 +131,7 @@ def message_of(target: bytes, body: bytes | bytearray, values: int = 0) -> Messa
 def body_of(answer: Mapping[str, Any]) -> list[bytes]:
     """Return the JSON of an answer for the page, in pieces."""
     error = answer.get("error")
-    return json_lines.dumps(answer["result"] if error is None else {"message": error["message"]})
+    return json_messages.dumps(answer["result"] if error is None else {"message": error["message"]})
 
 
 def status_of(answer: Mapping[str, Any]) -> int:

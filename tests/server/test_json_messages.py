@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyespan.escape import QUOTED_CHARS
-from eyespan.server import json_lines
+from eyespan.server import json_messages
 
 VALUES = st.recursive(
     st.none()
@@ -25,29 +25,29 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_written_values_are_read_back_by_any_parser(value):
-    line = b"".join(json_lines.dumps(value))
+    line = b"".join(json_messages.dumps(value))
 
     assert json.loads(line) == value
-    assert json_lines.loads(line) == value
+    assert json_messages.loads(line) == value
     assert b"\n" not in line
 
 
 @given(VALUES, st.text(st.characters(exclude_categories=["Cs"])), st.integers() | st.text('",:\\text', max_size=20))
 def test_an_answer_of_one_long_text_is_written_as_any_other_value(value, text, request_id):
-    for length in (json_lines.BIG_CHARS, 16 * json_lines.BIG_CHARS):
+    for length in (json_messages.BIG_CHARS, 16 * json_messages.BIG_CHARS):
         block = {"type": "text", "text": text + "x" * length}
         result = {"content": [block], "isError": False, "_meta": {"text": "", "more": value}}
         answer = {"jsonrpc": "2.0", "id": request_id, "result": result}
 
-        assert json.loads(b"".join(json_lines.dumps(answer))) == answer
+        assert json.loads(b"".join(json_messages.dumps(answer))) == answer
 
 
 @pytest.mark.parametrize("odd", [b"bytes", float("nan"), float("inf"), "\ud800"])
 def test_an_answer_of_one_long_text_with_values_that_json_lacks_is_written_all_the_same(odd):
-    block = {"type": "text", "text": "x" * json_lines.BIG_CHARS}
+    block = {"type": "text", "text": "x" * json_messages.BIG_CHARS}
     answer = {"jsonrpc": "2.0", "id": 1, "result": {"content": [block], "_meta": {"odd": odd}}}
 
-    read = json.loads(b"".join(json_lines.dumps(answer)))
+    read = json.loads(b"".join(json_messages.dumps(answer)))
 
     expected = {b"bytes": "Ynl0ZXM=", "\ud800": "\\ud800"}
     assert read["result"]["_meta"]["odd"] == expected.get(odd)
@@ -56,7 +56,7 @@ def test_an_answer_of_one_long_text_with_values_that_json_lacks_is_written_all_t
 
 @given(VALUES)
 def test_output_of_the_json_module_is_read(value):
-    assert json_lines.loads(json.dumps(value).encode()) == value
+    assert json_messages.loads(json.dumps(value).encode()) == value
 
 
 @given(st.binary(max_size=60))
@@ -64,17 +64,17 @@ def test_any_bytes_are_a_value_or_malformed_just_like_in_the_json_module(data):
     try:
         wanted = json.loads(data.decode("utf-8"), parse_constant=lambda name: (_ for _ in ()).throw(ValueError(name)))
     except (ValueError, RecursionError):
-        with pytest.raises(json_lines.Malformed):
-            json_lines.loads(data)
+        with pytest.raises(json_messages.Malformed):
+            json_messages.loads(data)
     else:
-        assert json_lines.loads(data) == wanted
+        assert json_messages.loads(data) == wanted
 
 
 @given(st.text(max_size=50), st.integers(0, 6000))
 def test_lone_surrogates_are_written_as_text(text, padding):
     text = "x" * padding + text + "\ud800" + text
 
-    line = b"".join(json_lines.dumps({"text": text}))
+    line = b"".join(json_messages.dumps({"text": text}))
 
     read = json.loads(line.decode("utf-8"))["text"]
     assert read.encode("utf-8")
@@ -85,7 +85,7 @@ def test_lone_surrogates_are_written_as_text(text, padding):
 def test_long_strings_are_separate_pieces(size):
     value = {"a": "é\n" * size, "b": [1, "x" * size]}
 
-    pieces = json_lines.dumps(value)
+    pieces = json_messages.dumps(value)
 
     assert json.loads(b"".join(pieces)) == value
     assert len(pieces) <= 5
@@ -96,11 +96,14 @@ def test_very_long_strings_are_pieces_of_bounded_size(wide):
     text = wide + '\x01"é' * 50_000
     value = {"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": text}], "again": text}}
 
-    pieces = json_lines.dumps(value)
+    pieces = json_messages.dumps(value)
 
     assert json.loads(b"".join(pieces)) == json.loads(json.dumps(value).replace("\\udc80", "\\\\udc80"))
     assert max(map(len, pieces)) <= 6 * QUOTED_CHARS
-    assert json_lines.large_bytes(value) == sum(map(len, pieces)) - len(b"".join(json_lines.dumps(without(value)))) + 4
+    assert (
+        json_messages.large_bytes(value)
+        == sum(map(len, pieces)) - len(b"".join(json_messages.dumps(without(value)))) + 4
+    )
 
 
 def without(value):
@@ -108,16 +111,18 @@ def without(value):
 
 
 def test_the_size_of_bytes_is_that_of_their_base64():
-    assert json_lines.large_bytes([{"data": bytes(100_000)}, "a", b"b", None]) == len(json_lines.base64(bytes(100_000)))
+    assert json_messages.large_bytes([{"data": bytes(100_000)}, "a", b"b", None]) == len(
+        json_messages.base64(bytes(100_000))
+    )
 
 
 def test_bytes_are_base64():
     assert (
-        json.loads(b"".join(json_lines.dumps({"data": b"\0\xff" * 100})))["data"]
+        json.loads(b"".join(json_messages.dumps({"data": b"\0\xff" * 100})))["data"]
         == base64.b64encode(b"\0\xff" * 100).decode()
     )
 
 
 def test_deep_nesting_is_an_error_and_does_not_end_the_process():
-    with pytest.raises(json_lines.Malformed):
-        json_lines.loads(b'{"a":' * 200_000)
+    with pytest.raises(json_messages.Malformed):
+        json_messages.loads(b'{"a":' * 200_000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eyespan.server.options import InvalidOptions, ServeOptions, is_loopback, validate
+from eyespan.server.serve_options import InvalidOptions, ServeOptions, is_loopback, validate
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "localhost", "LOCALHOST", "::1"])
