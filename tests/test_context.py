@@ -92,10 +92,10 @@ def test_memory_that_is_free_again_can_be_taken_again(start):
     call = start()
     for _ in range(3):
         call.charge(MAX_BYTES)
-        call.refund(MAX_BYTES)
+        call.memory.refund(MAX_BYTES)
     call.finish()
 
-    assert call.charged_bytes == 0
+    assert call.memory.charged_bytes == 0
 
 
 def test_memory_of_a_source_is_refunded_by_the_source_only(start):
@@ -103,15 +103,14 @@ def test_memory_of_a_source_is_refunded_by_the_source_only(start):
     part = eyespan.guard.blocking.Relay(call)
     part.charge_source(MAX_BYTES // 2)
     part.charge(MAX_BYTES // 2)
-    call.refund(call.refundable_bytes)
+    call.memory.end_loan(0)
     call.renew()
 
     with pytest.raises(TooMuchMemory):
         call.charge(MAX_BYTES // 2 + 1)
-    call.refund(MAX_BYTES // 2 + 1)
-    part.refund_source(MAX_BYTES // 2)
+    part.charge_source(-(MAX_BYTES // 2))
     call.charge(MAX_BYTES)
-    assert call.charged_bytes == MAX_BYTES
+    assert call.memory.charged_bytes == MAX_BYTES
     call.finish()
 
 
@@ -121,10 +120,10 @@ def test_an_outline_leaves_the_memory_of_a_compressed_file_charged(tmp_path):
     opened = Workspace(tmp_path).engine.open(ReadRequest("a.py.gz", documents=frozenset({"compressed"})), call)
     opened.outline()
 
-    assert call.charged_bytes - call.refundable_bytes >= STEP_BYTES
-    assert call.refundable_bytes > 0
+    assert call.memory.charged_bytes - call.memory.loan_start() >= STEP_BYTES
+    assert call.memory.loan_start() > 0
     opened.close()
-    assert call.charged_bytes == call.refundable_bytes > 0
+    assert call.memory.charged_bytes == call.memory.loan_start() > 0
     call.finish()
 
 
@@ -165,7 +164,7 @@ def test_a_call_without_a_deadline_is_late_after_the_usual_one(clock, start):
     second = start(5)
     second.charge(LARGE)
 
-    assert second.has_turn
+    assert second.memory.has_turn
     first.finish()
     second.finish()
 
@@ -186,7 +185,7 @@ def test_a_call_that_gets_the_turn_returns_its_part_of_the_shared_memory(start):
     for other in others:
         other.charge(MEDIUM)
 
-    assert [first.has_turn, *[other.has_turn for other in others]] == [True, False, False]
+    assert [first.memory.has_turn, *[other.memory.has_turn for other in others]] == [True, False, False]
     for call in (first, *others):
         call.finish()
 
@@ -196,7 +195,7 @@ def test_calls_share_memory_without_the_turn_until_it_is_used_up(start):
     for call in calls[:3]:
         call.charge(MEDIUM)
 
-    assert [call.has_turn for call in calls] == [False, False, True, False]
+    assert [call.memory.has_turn for call in calls] == [False, False, True, False]
     with pytest.raises(TimedOut):
         calls[3].charge(MEDIUM)
     for call in calls:
@@ -218,12 +217,15 @@ def test_shared_memory_is_returned(end, clock, start):
         gc.collect()
     elif end != "late":
         for holder in holders:
-            getattr(holder, end)(*([MEDIUM] if end == "refund" else []))
+            if end == "refund":
+                holder.memory.refund(MEDIUM)
+            else:
+                getattr(holder, end)()
 
     later = [start(0.05) for _ in range(2)]
     for call in later:
         call.charge(MEDIUM)
-    assert [call.has_turn for call in later] == [False, False]
+    assert [call.memory.has_turn for call in later] == [False, False]
     for call in (*later, *holders, turn):
         call.finish()
 
@@ -231,10 +233,10 @@ def test_shared_memory_is_returned(end, clock, start):
 def test_a_call_that_holds_little_again_ends_its_turn(start):
     first, second = start(), start(0.05)
     first.charge(LARGE)
-    first.refund(LARGE - FREE_BYTES)
+    first.memory.refund(LARGE - FREE_BYTES)
     second.charge(LARGE)
 
-    assert (first.has_turn, second.has_turn) == (False, True)
+    assert (first.memory.has_turn, second.memory.has_turn) == (False, True)
     first.finish()
     second.finish()
 
@@ -277,7 +279,7 @@ def test_a_call_gets_memory_that_is_free_again_before_its_deadline(clock, start)
 
     second.charge(LARGE)
 
-    assert (second.has_turn, clock.now) == (True, 5.0)
+    assert (second.memory.has_turn, clock.now) == (True, 5.0)
     second.finish()
 
 
@@ -323,7 +325,7 @@ def test_the_turn_passes_on(end, clock, start):
 
     second = start(10)
     second.charge(LARGE)
-    assert (second.has_turn, clock.naps) == (True, [])
+    assert (second.memory.has_turn, clock.naps) == (True, [])
     second.finish()
 
 
@@ -365,9 +367,9 @@ def test_every_context_of_a_part_of_a_call_charges_the_call():
     }
     for number, part in enumerate(parts.values(), 1):
         part.charge(LARGE)
-        assert whole.charged_bytes == part.charged_bytes == number * LARGE
-        assert (whole.has_turn, part.has_turn) == (True, True)
-        part.refund(1)
+        assert whole.memory.charged_bytes == part.memory.charged_bytes == number * LARGE
+        assert (whole.memory.has_turn, part.memory.has_turn) == (True, True)
+        part.memory.refund(1)
         part.charge(1)
     whole.finish()
 
@@ -381,7 +383,7 @@ def test_an_abandoned_thread_takes_no_memory(clock, start):
     with pytest.raises(TimedOut):
         eyespan.guard.blocking.Relay(whole).charge(1)
 
-    assert whole.charged_bytes == 0
+    assert whole.memory.charged_bytes == 0
 
 
 # --- reads ------------------------------------------------------------------------------------------------------------
@@ -436,7 +438,7 @@ def test_a_read_pays_for_what_it_builds(tmp_path, monkeypatch, name):
         call = CallContext(30)
         reply = Workspace(tmp_path).tool("native").call({"files": path.name, "budget": 200_000}, context=call)
         assert not reply.is_error
-        charged.append(call.charged_bytes)
+        charged.append(call.memory.charged_bytes)
 
     assert charged[0] > 30 * 300
     assert charged[1] > 3.5 * charged[0]
@@ -451,7 +453,7 @@ def test_names_in_a_directory_are_paid_for_with_their_copies(tmp_path, monkeypat
     Workspace(tmp_path).tool("native").call({"files": ".", "budget": 1000}, context=call)
 
     name_bytes = sum(map(sys.getsizeof, names))
-    assert call.charged_bytes > (NAME_COPIES + 0.9) * name_bytes + ENTRY_BYTES * len(names)
+    assert call.memory.charged_bytes > (NAME_COPIES + 0.9) * name_bytes + ENTRY_BYTES * len(names)
 
 
 @pytest.mark.parametrize("dialect", ["native", "codex", "workspace", "forge", "claude"])
@@ -508,7 +510,7 @@ def test_a_call_ends_its_turn_also_if_its_context_lives_on(tmp_path):
         Workspace(tmp_path).tool("codex").call({"file_path": f"{tmp_path}/large.txt", "limit": 50_000}, context=call)
     )
     assert not reply.is_error
-    assert call.charged_bytes == 0
+    assert call.memory.charged_bytes == 0
 
     assert LEDGER.is_unused
 
@@ -554,7 +556,7 @@ def test_text_that_is_made_from_a_document_is_paid_for_with_its_copies(tmp_path,
     call = CallContext()
     paid = []
     charge = call.charge
-    monkeypatch.setattr(call, "charge", lambda size_bytes: charge(size_bytes) or paid.append(call.charged_bytes))
+    monkeypatch.setattr(call, "charge", lambda size_bytes: charge(size_bytes) or paid.append(call.memory.charged_bytes))
     text = Workspace(str(tmp_path)).tool("native").call({"files": "a.ipynb", "budget": 200_000}, context=call).text
 
     assert emoji[:1000] in text
@@ -588,13 +590,13 @@ def test_packed_refs_are_split_in_small_blocks():
 
 def test_a_call_whose_answer_is_still_to_be_sent_keeps_the_turn(start):
     call, other = start(), start(0.05)
-    call.is_held = True
+    call.memory.is_held = True
     call.charge(LARGE)
     call.finish()
     with pytest.raises(TimedOut):
         other.charge(LARGE)
 
-    call.release()
+    call.memory.release()
     waiting = start()
     waiting.charge(LARGE)
     waiting.finish()
@@ -602,33 +604,33 @@ def test_a_call_whose_answer_is_still_to_be_sent_keeps_the_turn(start):
 
 def test_an_answer_that_is_still_to_be_sent_leaves_the_turn_to_others(start):
     call, other = start(), start(0.05)
-    call.is_held = True
+    call.memory.is_held = True
     call.charge(LARGE)
     call.finish()
 
-    call.hold(2 << 20)
+    call.memory.hold(2 << 20)
     other.charge(LARGE)
 
-    assert (call.charged_bytes, other.has_turn) == (2 << 20, True)
+    assert (call.memory.charged_bytes, other.memory.has_turn) == (2 << 20, True)
     other.finish()
-    call.release()
-    assert call.charged_bytes == 0
+    call.memory.release()
+    assert call.memory.charged_bytes == 0
 
 
 def test_an_answer_that_others_leave_no_memory_for_keeps_the_turn_until_it_was_sent(start):
     call, other = start(), start(0.05)
-    call.is_held = True
+    call.memory.is_held = True
     call.charge(LARGE)
     call.finish()
 
-    call.hold(SHARED_BYTES + (1 << 20))
+    call.memory.hold(SHARED_BYTES + (1 << 20))
     with pytest.raises(TimedOut):
         other.charge(LARGE)
-    call.release()
+    call.memory.release()
     waiting = start()
     waiting.charge(LARGE)
 
-    assert waiting.has_turn
+    assert waiting.memory.has_turn
     waiting.finish()
 
 
@@ -664,10 +666,10 @@ def test_a_range_stays_charged_for_its_own_text(name, data, documents, tmp_path)
     request = ReadRequest(name, encoding=encoding, documents=frozenset(documents))
     with Workspace(tmp_path) as workspace, workspace.engine.open(request, call) as opened:
         opened.read(CharRange(1, 1, 1))
-        before_bytes = call.refundable_bytes
+        before_bytes = call.memory.loan_start()
         for line in range(2, 12):
             opened.read(CharRange(line, 1, line))
-        kept_bytes = call.refundable_bytes - before_bytes
+        kept_bytes = call.memory.loan_start() - before_bytes
     call.finish()
 
     assert 0 < kept_bytes < 10 * 2000
@@ -679,7 +681,7 @@ def test_a_read_that_fails_takes_no_memory(tmp_path):
     with Workspace(tmp_path) as workspace, workspace.engine.open(ReadRequest("wide.txt"), call) as opened:
         with pytest.raises(TooMuchMemory):
             opened.read(CharRange(max_chars=100_000))
-        charged_bytes = call.charged_bytes
+        charged_bytes = call.memory.charged_bytes
     call.finish()
 
     assert charged_bytes == 0
@@ -691,7 +693,7 @@ def test_the_members_of_an_archive_are_charged_only_while_one_is_looked_up(tmp_p
             archive.writestr(f"{number}.txt", "text\n")
     call = CallContext()
     with Workspace(tmp_path) as workspace, workspace.engine.open(ReadRequest("z.zip", member="7.txt"), call) as opened:
-        charged_bytes = call.refundable_bytes
+        charged_bytes = call.memory.loan_start()
         data = opened.source.read_at(0, 100)
     call.finish()
 

@@ -1,7 +1,6 @@
 """The context of one call: its deadline, its cancellation, its progress and its memory.
 
-Readers call `advance` once per block, so a read can be watched, cancelled and timed from another thread. Everything
-that is built from the contents of files pays with `charge`; `memory.Ledger` divides the memory among all calls.
+Readers call `advance` once per block, so a read can be watched, cancelled and timed from another thread.
 """
 
 from __future__ import annotations
@@ -9,13 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from eyespan.errors import Cancelled, NoTurn, TimedOut, TooMuchMemory
-from eyespan.memory import LEDGER, Ledger
-
-_TURN_SECONDS = 0.01
-"""The time between two checks of the deadline while a call waits for its turn."""
-_LATE_SECONDS = 5.0
-"""A call that is so late loses its turn: it waits for a file system that never answers, or was never finished."""
+from eyespan.errors import Cancelled, TimedOut
+from eyespan.memory import LEDGER, Account, Ledger
 
 
 def as_seconds(text: str) -> float:
@@ -55,19 +49,8 @@ class CallContext:
     cancelled = False
     has_valid_text = False
     """The dialect made the answer of valid text only, so that it needs no second look."""
-    is_held = False
-    """The answer is still to be sent: the call keeps its part of the memory until `release`."""
     _outer: CallContext | None = None
-    """The context of the whole call, for a context of a part of it; it pays for the memory."""
-    _charged_bytes = 0
-    _most_charged_bytes = 0
-    _source_bytes = 0
-    """The part of the charged memory that sources hold until they are closed."""
-    shared_bytes = 0
-    """The part of the shared memory that this call has. The ledger sets it."""
-    held_since = 0.0
-    """The time when the call began to hold that part, or last asked for the turn."""
-    _has_turn = False
+    """The context of the whole call, for a context of a part of it."""
     store_requests = 0
     """The requests to stores that this call made, without repetitions by a library."""
     store_bytes = 0
@@ -88,6 +71,7 @@ class CallContext:
         self.seconds = deadline_seconds
         self._end = None if deadline_seconds is None else self.now() + deadline_seconds
         self._on_progress = on_progress
+        self.memory = Account(self.ledger, self._end)
 
     def advance(self, done_bytes: int, total_bytes: int) -> None:
         """Check cancellation and deadline, then report progress. Raises: Cancelled, TimedOut."""
@@ -100,7 +84,7 @@ class CallContext:
 
     def count_store(self, requests: int, size_bytes: int) -> None:
         """Count requests to a store and the bytes received, for the whole call."""
-        whole = self._whole()
+        whole = self._outer or self
         whole.store_requests += requests
         whole.store_bytes += size_bytes
 
@@ -124,11 +108,8 @@ class CallContext:
     def renew(self) -> None:
         """Start the deadline again, because part of the answer was delivered."""
         if self.seconds is not None:
-            self._end = self.now() + self.seconds
-        self._charged_bytes = self._source_bytes
-        self._return_unused()
-
-    # --- memory ---
+            self._end = self.memory.end = self.now() + self.seconds
+        self.memory.deliver()
 
     def charge(self, size_bytes: int) -> None:
         """Count memory for something built from the contents of files, before it is built.
@@ -139,123 +120,22 @@ class CallContext:
 
         Raises: TooMuchMemory, Cancelled, TimedOut; NoTurn if the deadline passes while the call waits.
         """
-        if self._outer is not None:
-            self._outer.charge(size_bytes)
-            return
-        self._charged_bytes += size_bytes
-        beyond_bytes = self._charged_bytes - self.ledger.free_bytes
-        if beyond_bytes > 0:
-            if self._charged_bytes > self.ledger.max_bytes:
-                raise TooMuchMemory("", limit_bytes=self.ledger.max_bytes)
-            if not self._has_turn and not self.ledger.take(self, beyond_bytes):
-                self._wait_for_memory()
-
-    def refund(self, size_bytes: int) -> None:
-        """Count memory that is free again before the call ends."""
-        if self._outer is not None:
-            self._outer.refund(size_bytes)
-        else:
-            self._most_charged_bytes = max(self._most_charged_bytes, self._charged_bytes)
-            self._charged_bytes -= size_bytes
-            self._return_unused()
-
-    def refund_since(self, before_bytes: int) -> None:
-        """Refund what a step was charged for that has ended; `refundable_bytes` was `before_bytes` when it started."""
-        self.refund(max(0, self.refundable_bytes - before_bytes))
+        self.memory.charge(size_bytes, self._outer or self)
 
     def charge_source(self, size_bytes: int) -> None:
-        """Count memory that a source holds until it is closed; `refundable_bytes` leaves it out.
+        """Count memory that a source holds until it is closed, or with a negative size that it gives back.
 
         Raises: TooMuchMemory, Cancelled, TimedOut.
         """
-        self._whole()._source_bytes += size_bytes
-        self.charge(size_bytes)
-
-    def refund_source(self, size_bytes: int) -> None:
-        """Count memory of a source that is closed."""
-        self._whole()._source_bytes -= size_bytes
-        self.refund(size_bytes)
-
-    def _whole(self) -> CallContext:
-        whole = self
-        while whole._outer is not None:
-            whole = whole._outer
-        return whole
-
-    @property
-    def charged_bytes(self) -> int:
-        """Return the memory that the call has been charged for and that is not free yet."""
-        return self._whole()._charged_bytes
-
-    @property
-    def refundable_bytes(self) -> int:
-        """Return the same without the memory of sources.
-
-        What it grew by during a step is what the step can refund: a source refunds its own part when it is closed.
-        """
-        whole = self._whole()
-        return whole._charged_bytes - whole._source_bytes
-
-    @property
-    def has_turn(self) -> bool:
-        """Return True if other calls may wait for this one, so it must not wait for them."""
-        return self._has_turn if self._outer is None else self._outer.has_turn
+        if size_bytes > 0:
+            self.charge(size_bytes)
+        else:
+            self.memory.refund(-size_bytes)
+        self.memory.source_bytes += size_bytes
 
     def finish(self) -> None:
         """End the call: all that it was charged for is free, or part of its answer."""
-        most_bytes = self._charged_bytes
-        if most_bytes or self._most_charged_bytes:
-            most_bytes = max(self._most_charged_bytes, most_bytes)
-            self._most_charged_bytes = 0
-            if not self.is_held:
-                self._charged_bytes = 0
-        self._return_unused()
-        self.ledger.finish(most_bytes)
-
-    def hold(self, size_bytes: int) -> None:
-        """Count only the answer, which is still to be sent; `release` follows. Another call may have the turn."""
-        self._charged_bytes = size_bytes
-        beyond_bytes = size_bytes - self.ledger.free_bytes
-        if self._has_turn and beyond_bytes > 0 and self.ledger.take(self, beyond_bytes):
-            self._has_turn = False
-            self.ledger.end_turn(self)
-        self._return_unused()
-
-    def release(self) -> None:
-        """Return the memory of a call that was held: its answer was sent."""
-        self.is_held = False
-        self._charged_bytes = 0
-        self._return_unused()
-
-    def _return_unused(self) -> None:
-        """Return the turn, or the part of the shared memory, that this call does not need for what it holds."""
-        beyond_bytes = max(0, self._charged_bytes - self.ledger.free_bytes)
-        if self._has_turn:
-            if not beyond_bytes:
-                self._has_turn = False
-                self.ledger.end_turn(self)
-        elif self.shared_bytes:
-            self.ledger.give_back(self, beyond_bytes)
-
-    def _wait_for_memory(self) -> None:
-        while True:
-            self.held_since = self.now()
-            if self.ledger.take_turn(self):
-                self._has_turn = True
-                return
-            if self.ledger.take(self, self._charged_bytes - self.ledger.free_bytes):
-                return
-            if self.cancelled:
-                raise Cancelled("")
-            left = self.left()
-            if left is not None and left <= 0:
-                raise NoTurn("", seconds=self.seconds or 0)
-            self.ledger.clock.sleep(_TURN_SECONDS if left is None else min(_TURN_SECONDS, left))
-
-    def is_late(self) -> bool:
-        """Return True if what this call holds goes to others: it ended without `finish`, or hangs in a system call."""
-        end = self.held_since + DEADLINE_SECONDS if self._end is None else self._end
-        return self.now() > end + _LATE_SECONDS
+        self.memory.finish()
 
 
 class WouldBlock(BaseException):

@@ -261,7 +261,7 @@ def open_with(guard: Guard, request: ReadRequest, context: CallContext) -> Opene
 
     Raises: ReadError, WouldBlock.
     """
-    before_bytes = context.refundable_bytes
+    before_bytes = context.memory.loan_start()
     source: Source
     if request.revision:
         from eyespan.sources.git import open_at
@@ -284,7 +284,7 @@ def open_with(guard: Guard, request: ReadRequest, context: CallContext) -> Opene
         source.close()
         raise
     finally:
-        context.refund_since(before_bytes)
+        context.memory.end_loan(before_bytes)
 
 
 def _nested(source: Source, request: ReadRequest, policy: Policy, context: CallContext) -> Source:

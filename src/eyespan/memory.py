@@ -1,8 +1,11 @@
-"""The memory of all calls of a process.
+"""The memory of all calls of a process: a ledger, and an account for each call.
 
-Everything that is built from the contents of files is charged to its call, with `CallContext.charge`. The ledger of the
-process divides the memory among the calls: each may take `FREE_BYTES`, together they share `SHARED_BYTES`, and one at a
-time has the turn, with which it may take `MAX_BYTES`. The ledger also returns freed memory to the system.
+A call pays with `CallContext.charge` where bytes enter (a source, a decompressor, the response of the worker, the names
+of a directory) and where parts of an answer are handed out. A step that holds more than it returns is a loan
+(`Account.loan`). What a source holds is paid for until it is closed (`CallContext.charge_source`).
+
+The ledger divides the memory among the calls: each may take `FREE_BYTES`, together they share `SHARED_BYTES`, and one
+at a time has the turn, with which it may take `MAX_BYTES`. It also returns freed memory to the system.
 """
 
 from __future__ import annotations
@@ -11,9 +14,12 @@ import gc
 import os
 import time
 from _thread import allocate_lock
-from _weakref import ref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
+from weakref import ref
+
+from eyespan.errors import Cancelled, NoTurn, ReadError, TooMuchMemory
 
 
 class Clock(Protocol):
@@ -26,16 +32,14 @@ class Clock(Protocol):
         """Return after so many seconds."""
 
 
-class Holder(Protocol):
-    """A call that holds more than `FREE_BYTES`."""
+class Waiter(Protocol):
+    """A call that may wait for memory: a `CallContext`."""
 
-    shared_bytes: int
-    """The part of `SHARED_BYTES` that this call has."""
-    held_since: float
-    """The time when it began to hold that part, or last asked for the turn."""
+    cancelled: bool
+    seconds: float | None
 
-    def is_late(self) -> bool:
-        """Return True if others may have what the call holds."""
+    def left(self) -> float | None:
+        """Return the seconds up to the deadline, or None if there is none."""
 
 
 FREE_BYTES = 512 << 10
@@ -54,6 +58,10 @@ CALL_BYTES = 32 << 10
 COLLECT_BYTES = 4 << 20
 """After a call that took more, garbage is collected: an error holds the frames it passed, and they hold buffers. Caches
 drop what is not used."""
+HELD_SECONDS = 10.0
+"""The time that a call without a deadline may hold memory that others wait for."""
+LATE_SECONDS = 5.0
+"""A call that is so late loses what it holds: it waits for a file system that never answers, or was never finished."""
 MUCH_MEMORY_SECONDS = 2.0
 """The time after a call that held much memory, in which its answer is sent and freed."""
 
@@ -78,9 +86,9 @@ class Ledger:
         """Called with True before a call holds more than `free_bytes`, and with False some time after the last one that
         did. A server sets it."""
         self._lock = allocate_lock()
-        self._turn: ref[Holder] | None = None
+        self._turn: ref[Account] | None = None
         """The one call that may take `max_bytes`. A call that is dropped ends its turn."""
-        self._sharers: list[ref[Holder]] = []
+        self._sharers: list[ref[Account]] = []
         """The calls that have a part of `shared_bytes`. A call that is dropped returns it."""
         self._much_memory_end: float | None = None
         """The end of the time after a call that held much memory; None: False was reported."""
@@ -97,7 +105,7 @@ class Ledger:
         holders = self._sharers if self._turn is None else [*self._sharers, self._turn]
         return all(one() is None for one in holders)
 
-    def take(self, call: Holder, size_bytes: int) -> bool:
+    def take(self, call: Account, size_bytes: int) -> bool:
         """Set the part that a call has of the shared memory. Returns False if others have too much of it."""
         if size_bytes <= call.shared_bytes:
             return True
@@ -113,7 +121,7 @@ class Ledger:
             self._report_much_memory()
             return True
 
-    def give_back(self, call: Holder, size_bytes: int) -> None:
+    def give_back(self, call: Account, size_bytes: int) -> None:
         """Reduce the part that a call has of the shared memory to a size."""
         with self._lock:
             call.shared_bytes = min(call.shared_bytes, size_bytes)
@@ -121,7 +129,7 @@ class Ledger:
                 self._sharers = [one for one in self._sharers if (holder := one()) is not None and holder is not call]
                 self._report_much_memory()
 
-    def take_turn(self, call: Holder) -> bool:
+    def take_turn(self, call: Account) -> bool:
         """Give a call the turn, unless another has it. Returns False then."""
         with self._lock:
             holder = None if self._turn is None else self._turn()
@@ -132,7 +140,7 @@ class Ledger:
         self.give_back(call, 0)
         return True
 
-    def end_turn(self, call: Holder) -> None:
+    def end_turn(self, call: Account) -> None:
         """Let another call have the turn."""
         with self._lock:
             if self._turn is not None and self._turn() in (call, None):
@@ -175,6 +183,133 @@ class Ledger:
         elif self._much_memory_end is None or now > self._much_memory_end:
             self._much_memory_end = None
             self.on_much_memory(False)
+
+
+class Account:
+    """The memory of one call. Contexts of parts of a call have the account of the whole."""
+
+    __slots__ = (
+        *("__weakref__", "_has_turn", "_most_bytes", "charged_bytes", "end", "held_since", "is_held", "ledger"),
+        *("shared_bytes", "source_bytes"),
+    )
+
+    def __init__(self, ledger: Ledger, end: float | None) -> None:
+        self.ledger = ledger
+        self.end = end
+        """The deadline of the call."""
+        self.charged_bytes = 0
+        """The memory that the call has been charged for and that is not free yet."""
+        self.is_held = False
+        """The answer is still to be sent: the call keeps its part of the memory until `release`."""
+        self.shared_bytes = 0
+        """The part of the ledger's shared memory that this call has."""
+        self.held_since = 0.0
+        """The time when it began to hold that part, or last asked for the turn."""
+        self._has_turn = False
+        self._most_bytes = 0
+        self.source_bytes = 0
+        """The part of the charged memory that sources hold until they are closed."""
+
+    def charge(self, size_bytes: int, call: Waiter) -> None:
+        """Count memory: see `CallContext.charge`."""
+        self.charged_bytes += size_bytes
+        beyond_bytes = self.charged_bytes - self.ledger.free_bytes
+        if beyond_bytes <= 0:
+            return
+        try:
+            if self.charged_bytes > self.ledger.max_bytes:
+                raise TooMuchMemory("", limit_bytes=self.ledger.max_bytes)
+            if not self._has_turn and not self.ledger.take(self, beyond_bytes):
+                self._wait(call)
+        except ReadError:
+            self.refund(size_bytes)
+            raise
+
+    @contextmanager
+    def loan(self) -> Iterator[None]:
+        """Give back at the end of a block what was charged in it, without what sources hold."""
+        before_bytes = self.loan_start()
+        try:
+            yield
+        finally:
+            self.end_loan(before_bytes)
+
+    def loan_start(self) -> int:
+        """Return what is charged without the memory of sources, for `end_loan`."""
+        return self.charged_bytes - self.source_bytes
+
+    def end_loan(self, start_bytes: int) -> None:
+        """Give back what was charged since `loan_start` returned this, without what sources hold."""
+        if (size_bytes := self.charged_bytes - self.source_bytes - start_bytes) > 0:
+            self.refund(size_bytes)
+
+    @property
+    def has_turn(self) -> bool:
+        """Return True if other calls may wait for this one, so it must not wait for them."""
+        return self._has_turn
+
+    def deliver(self) -> None:
+        """Count only what sources hold: all else was delivered."""
+        self.refund(self.charged_bytes - self.source_bytes)
+
+    def finish(self) -> None:
+        """End the call: all that it was charged for is free, or part of its answer."""
+        most_bytes, self._most_bytes = max(self._most_bytes, self.charged_bytes), 0
+        if not self.is_held:
+            self.charged_bytes = 0
+        self._return_unused()
+        self.ledger.finish(most_bytes)
+
+    def hold(self, size_bytes: int) -> None:
+        """Count only the answer, which is still to be sent; `release` follows. Another call may have the turn."""
+        self.charged_bytes = size_bytes
+        beyond_bytes = size_bytes - self.ledger.free_bytes
+        if self._has_turn and beyond_bytes > 0 and self.ledger.take(self, beyond_bytes):
+            self._has_turn = False
+            self.ledger.end_turn(self)
+        self._return_unused()
+
+    def release(self) -> None:
+        """Return the memory of a call that was held: its answer was sent."""
+        self.is_held = False
+        self.charged_bytes = 0
+        self._return_unused()
+
+    def is_late(self) -> bool:
+        """Return True if what this call holds goes to others: it ended without `finish`, or hangs in a system call."""
+        end = self.held_since + HELD_SECONDS if self.end is None else self.end
+        return self.ledger.clock.monotonic() > end + LATE_SECONDS
+
+    def refund(self, size_bytes: int) -> None:
+        """Count memory that is free again before the call ends."""
+        self._most_bytes = max(self._most_bytes, self.charged_bytes)
+        self.charged_bytes -= size_bytes
+        self._return_unused()
+
+    def _return_unused(self) -> None:
+        """Return the turn, or the part of the shared memory, that this call does not need for what it holds."""
+        beyond_bytes = max(0, self.charged_bytes - self.ledger.free_bytes)
+        if self._has_turn:
+            if not beyond_bytes:
+                self._has_turn = False
+                self.ledger.end_turn(self)
+        elif self.shared_bytes:
+            self.ledger.give_back(self, beyond_bytes)
+
+    def _wait(self, call: Waiter) -> None:
+        while True:
+            self.held_since = self.ledger.clock.monotonic()
+            if self.ledger.take_turn(self):
+                self._has_turn = True
+                return
+            if self.ledger.take(self, self.charged_bytes - self.ledger.free_bytes):
+                return
+            if call.cancelled:
+                raise Cancelled("")
+            left = call.left()
+            if left is not None and left <= 0:
+                raise NoTurn("", seconds=call.seconds or 0)
+            self.ledger.clock.sleep(0.01 if left is None else min(0.01, left))
 
 
 def release_freed() -> None:

@@ -41,8 +41,8 @@ JOIN_SECONDS = 0.05
 """The time between two checks of the deadline while a second job is awaited."""
 CLOSE_SECONDS = 0.25
 """The time that a call waits, beyond its deadline too, until a file is closed whose file system may block."""
-SYMBOL_BYTES = 400
-"""The memory of a symbol with its names."""
+SYMBOL_BYTES = 600
+"""The memory of a symbol with its names, and of its row in an answer."""
 
 
 class Opened:
@@ -115,7 +115,7 @@ class Opened:
 
     def read_now(self, selection: Selection, context: CallContext) -> Document:
         """Read in the calling thread. A read that fails takes no memory of the call. Raises: ReadError."""
-        before_bytes = context.refundable_bytes
+        before_bytes = context.memory.loan_start()
         try:
             name = self.kind.reader
             reader: Any = _readers[name] if name in _readers else _reader(self.kind)
@@ -125,18 +125,18 @@ class Opened:
             return document
         except MemoryError as error:
             log_shortage(error)
-            context.refund_since(before_bytes)
+            context.memory.end_loan(before_bytes)
             shortage = SystemFailure(self.source.asked, ENOMEM)
             shortage.relative = self.source.path
             raise shortage from None
         except ReadError as error:
-            context.refund_since(before_bytes)
+            context.memory.end_loan(before_bytes)
             error.path, error.relative = self.source.asked, self.source.path
             if isinstance(error, Unreadable):
                 self._name_plugin(error)
             raise
         except Exception as error:
-            context.refund_since(before_bytes)
+            context.memory.end_loan(before_bytes)
             if (failure := self._plugin_failure(error)) is None:
                 raise
             raise failure from error
@@ -222,11 +222,8 @@ class Opened:
         return found
 
     def _outline_now(self, context: CallContext, is_courtesy: bool) -> Outline:
-        before_bytes = context.refundable_bytes
-        try:
+        with context.memory.loan():  # the text and the response are free after it
             found = self._find_outline(context, is_courtesy)
-        finally:
-            context.refund_since(before_bytes)  # the text and the response are free again
         context.charge(SYMBOL_BYTES * len(found.symbols))
         return found
 
@@ -311,7 +308,7 @@ class Opened:
         finally:
             second.cancelled = True
             thread.join()
-            charged_bytes = second.charged_bytes
+            charged_bytes = second.memory.charged_bytes
             second.finish()
         if isinstance(found[0], BaseException):
             raise found[0]

@@ -67,7 +67,7 @@ def test_files_that_were_compared_are_free_again(repository):
             return workspace.engine.open(ReadRequest(target.path, revision=target.revision), call)
 
         text, _ = difference(Target("a.py", revision="v1..v2"), open_file)
-        refundable_bytes = call.refundable_bytes
+        refundable_bytes = call.memory.loan_start()
     call.finish()
 
     assert refundable_bytes == getsizeof(text)

@@ -54,14 +54,14 @@ class Counting(CallContext):
 
     def charge(self, size_bytes):
         super().charge(size_bytes)
-        self.most_bytes = max(self.most_bytes, self.charged_bytes)
+        self.most_bytes = max(self.most_bytes, self.memory.charged_bytes)
 
 
 def most_memory(tool, arguments):
     """Return the memory that a call and its JSON took, and what was charged for them."""
     gc.collect()
     context = Counting()
-    context.is_held = True
+    context.memory.is_held = True
     tracemalloc.start()
     try:
         reply = tool.call(arguments, context=context)
@@ -75,7 +75,7 @@ def most_memory(tool, arguments):
         return tracemalloc.get_traced_memory()[1], context.most_bytes
     finally:
         tracemalloc.stop()
-        context.release()
+        context.memory.release()
 
 
 @pytest.mark.parametrize("dialect", ["gemini", "kimi", "opencode", "cline"])

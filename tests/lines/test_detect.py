@@ -352,7 +352,7 @@ def test_a_text_that_is_decoded_whole_is_paid_for(tmp_path):
             held, _ = decoded(file.source, Encoding("iso2022-jp"), call)
         finally:
             file.close()
-    charged = call.charged_bytes
+    charged = call.memory.charged_bytes
     call.finish()
 
     assert charged >= held.size_bytes > 1000

@@ -150,7 +150,7 @@ def test_the_memory_of_an_outline_from_disk_is_charged(stored, tmp_path):
     loaded = stored.load(data, "a.md", context)
     _, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    charged_bytes = context.charged_bytes
+    charged_bytes = context.memory.charged_bytes
     context.finish()
 
     assert loaded is not None

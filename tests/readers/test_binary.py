@@ -27,7 +27,7 @@ def test_bytes_are_paid_for(tmp_path, monkeypatch):
     charged = []
     charge = CallContext.charge
     monkeypatch.setattr(
-        CallContext, "charge", lambda self, size: charge(self, size) or charged.append(self.charged_bytes)
+        CallContext, "charge", lambda self, size: charge(self, size) or charged.append(self.memory.charged_bytes)
     )
 
     with Workspace(tmp_path) as workspace:

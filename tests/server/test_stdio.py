@@ -491,7 +491,7 @@ def test_a_call_keeps_its_memory_until_its_answer_is_sent(tree):
         return answer, request
 
     def weighed(pieces):
-        sizes.append(sum([context.charged_bytes for context in contexts]))
+        sizes.append(sum([context.memory.charged_bytes for context in contexts]))
         return write(pieces)
 
     server._dispatch, server._stream.write = noted, weighed
@@ -506,7 +506,7 @@ def test_a_call_keeps_its_memory_until_its_answer_is_sent(tree):
     assert not found[1]["result"]["isError"]
     assert sizes[0] == 0
     assert sizes[1] > 20 * 100_000  # the escapes are paid for, as text and as JSON
-    assert [context.charged_bytes for context in contexts] == [0]
+    assert [context.memory.charged_bytes for context in contexts] == [0]
 
 
 def test_the_answers_to_a_batch_have_a_limit_together(tree, monkeypatch):

@@ -1020,8 +1020,8 @@ def test_a_call_pays_for_the_codec_and_what_it_holds(tmp_path, pack, most_bytes)
             while source.read_at(source._reached, MIB):
                 pass
             held = len(source._recent) + source._stream.codec_bytes(0)
-            charged = call.charged_bytes
-        after = call.charged_bytes
+            charged = call.memory.charged_bytes
+        after = call.memory.charged_bytes
     call.finish()
 
     assert source.size_bytes == 20 * MIB

@@ -126,11 +126,11 @@ def test_a_file_of_the_past_is_charged_until_it_is_closed(repository):
     request = ReadRequest("src/a.txt", revision="HEAD~5")
     with Workspace(repository) as workspace, workspace.engine.open(request, call) as opened:
         first_bytes = opened.source.read_fully(0, 1000)
-        charged_bytes, refundable_bytes = call.charged_bytes, call.refundable_bytes
+        charged_bytes, refundable_bytes = call.memory.charged_bytes, call.memory.loan_start()
         opened.source.drop_buffers()
-        kept_bytes = call.charged_bytes
+        kept_bytes = call.memory.charged_bytes
         again = opened.source.read_fully(0, 1000)
-    closed_bytes = call.charged_bytes
+    closed_bytes = call.memory.charged_bytes
     call.finish()
 
     assert first_bytes == again == git(repository, "show", "HEAD~5:src/a.txt")[:1000]

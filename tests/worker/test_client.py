@@ -62,7 +62,7 @@ def test_a_response_is_paid_for(backend, tmp_path):
     finally:
         worker.stop()
 
-    assert 100_000 <= call.charged_bytes < 200_000
+    assert 100_000 <= call.memory.charged_bytes < 200_000
 
 
 @pytest.mark.parametrize("backend", client.BACKENDS)
@@ -202,5 +202,5 @@ def test_a_call_that_has_the_turn_for_memory_never_waits_for_jobs(tmp_path, monk
         call.finish()
         busy.stop()
 
-    assert call.has_turn is False
+    assert call.memory.has_turn is False
     assert isinstance(facts, dict)

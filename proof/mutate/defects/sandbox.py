@@ -191,7 +191,7 @@ DEFECTS = (
     Defect(
         name="any number of jobs runs at once",
         file=f"{SRC}/worker/client.py",
-        old="        is_counted = not context.has_turn\n",
+        old="        is_counted = not context.memory.has_turn\n",
         new="        is_counted = False\n",
         tests=f"{CLIENT} -k turn",
     ),

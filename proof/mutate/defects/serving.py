@@ -339,7 +339,7 @@ DEFECTS = (
     Defect(
         name="stdio: a call returns its memory before its answer is sent",
         file=f"{SRC}/server/stdio.py",
-        old="            context.is_held = True  # until the answer is sent\n",
+        old="            context.memory.is_held = True  # until the answer is sent\n",
         new="",
         tests="tests/server/test_stdio.py -k keeps_its_memory",
     ),

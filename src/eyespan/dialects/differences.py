@@ -49,11 +49,10 @@ def difference(target: Target, open_file: Callable[[Target], Opened]) -> tuple[s
     old, new = sides(target)
     opened, older = open_file(replace(new, piece=None)), open_file(replace(old, piece=None))
     context = opened.context
-    charged_bytes = context.refundable_bytes
-    text = _difference(old, older, new, opened)
-    older.source.drop_buffers()
-    opened.source.drop_buffers()
-    context.refund_since(charged_bytes)
+    with context.memory.loan():
+        text = _difference(old, older, new, opened)
+        older.source.drop_buffers()
+        opened.source.drop_buffers()
     context.charge(getsizeof(text))
     return text, opened
 

@@ -95,6 +95,7 @@ class Relay(CallContext):
     def __init__(self, outer: CallContext) -> None:
         super().__init__(ledger=outer.ledger)
         self._outer = self._caller = outer
+        self.memory = outer.memory
         self.progress: tuple[int, int] | None = None
         self.signs = 0
         """The number of times that the thread was seen at work."""
@@ -348,7 +349,7 @@ def _holds_memory(reason: BaseException, context: CallContext) -> bool:
     Such a thread ends at its next block. One that hangs is not waited for.
     """
     is_at_work = isinstance(reason, Cancelled) or (isinstance(reason, TimedOut) and not reason.hangs)
-    return is_at_work and context.charged_bytes > context.ledger.free_bytes
+    return is_at_work and context.memory.charged_bytes > context.ledger.free_bytes
 
 
 def close_within(seconds: float, work: Callable[[], None], *, key: Hashable) -> None:

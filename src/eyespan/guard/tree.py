@@ -46,13 +46,10 @@ _OPEN_DIRECTORY = (
 _OPEN_FILE = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
-FILE_BYTES = 64
-"""The memory of a file in a survey, without its name."""
-LISTED_BYTES = 150
-"""The memory of a file beside that, while its directory is listed: its name and its key as objects of Python."""
+FILE_BYTES = 100
+"""The memory of a file in a survey without its name, and more of it while its directory is listed."""
 NAME_COPIES = 3
 """The copies of a name: in the survey, in a line of a map, and in the text of all lines."""
-_CHARGED_FILES = 1024
 _KEY = struct.Struct("<4Q")
 
 
@@ -166,10 +163,9 @@ class _Explorer:
         context = self._guard.context
         files: list[tuple[str, Key]] = []
         below: list[str] = []
-        unpaid = 0
         with os.scandir(directory) as scanned:
             for number, entry in enumerate(scanned):
-                if context is not None and not number % _CHARGED_FILES:
+                if context is not None and not number % 1024:
                     context.check()  # also where no name is a file that may be read
                 name = entry.name
                 try:
@@ -182,21 +178,15 @@ class _Explorer:
                             self._is_complete = False
                             break
                         files.append((name, _key(entry.stat(follow_symlinks=False))))
-                        unpaid += file_memory(name) + LISTED_BYTES
-                        if context is not None and not len(files) % _CHARGED_FILES:
-                            context.charge(unpaid)
-                            unpaid = 0
+                        if context is not None:
+                            context.charge(file_memory(name))
                 except OSError:
                     continue  # removed in the meantime
-        if context is not None:
-            context.charge(unpaid)
         files.sort()
         count = len(files)
         self._directories[path] = DirectoryFiles(files)
         self._files_left -= count
         del files
-        if context is not None:
-            context.refund(count * LISTED_BYTES)
         for name in sorted(below):
             opened = self._open_directory(directory, name)
             if opened is not None:

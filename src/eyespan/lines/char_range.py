@@ -131,6 +131,7 @@ def _read_from(
     cut_short = is_at_end = False
     context = finder.scan.context
     chars, width, charged = 0, 1, 0
+    before_bytes = context.memory.loan_start()
     for text in decoded:
         chars += min(len(text), max(left, 0))
         width = max(width, char_width(text))
@@ -146,11 +147,11 @@ def _read_from(
             break
     else:
         is_at_end = True
+    context.memory.end_loan(before_bytes)  # blocks that are not part of the text are free
     if decoded.place.offset == offset:
-        context.refund(charged)
         return CharRangeText(_empty_part(finder, wanted.first, decoded.place))
     text = "".join(pieces)
-    context.refund(charged - READ_BYTES[char_width(text)] * len(text))  # the rest of the blocks is free again
+    context.charge(READ_BYTES[char_width(text)] * len(text))
     if cut_short and text.endswith("\r") and len(text) > 1:
         text = text[:-1]  # it may be half of a line end
     lines = text.count("\n") + (not text.endswith("\n"))

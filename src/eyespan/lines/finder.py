@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext
+from eyespan.errors import TooMuchMemory
 from eyespan.lines.index import Indexer
 from eyespan.lines.scan import Scan
 from eyespan.model import EXACT_TOTAL, MIB, NO_TOTAL
@@ -165,7 +166,12 @@ class LineFinder:
         """Return the end of the file, or None if the rule for totals forbids to read on from `place` to find it."""
         if rule == NO_TOTAL or (rule != EXACT_TOTAL and not self._is_end_cheap(place.offset)):
             return None
-        return self.end(place)
+        try:
+            return self.end(place)
+        except TooMuchMemory:
+            if rule == EXACT_TOTAL:
+                raise
+            return None  # a codec with a large dictionary: the lines themselves can be read
 
     def _is_end_cheap(self, offset: int) -> bool:
         if self.scan.end is not None:

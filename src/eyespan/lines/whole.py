@@ -63,7 +63,5 @@ def decoded(source: Source, encoding: Encoding, context: CallContext) -> tuple[C
         context.charge(len(piece))
         data.write(piece)
         context.advance(size, source.size_bytes)
-    piece = transcoder.feed(b"", final=True)
-    context.charge(len(piece))
-    data.write(piece)
+    data.write(transcoder.feed(b"", final=True))
     return ConvertedSource(data.getvalue(), source), transcoder.replaced

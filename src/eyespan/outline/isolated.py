@@ -30,7 +30,8 @@ class PartDeadline(CallContext):
 
     def __init__(self, outer: CallContext | None, seconds: float) -> None:
         super().__init__(seconds, ledger=None if outer is None else outer.ledger)
-        self._outer = outer
+        if outer is not None:
+            self._outer, self.memory = outer, outer.memory
 
     def advance(self, done_bytes: int, total_bytes: int) -> None:
         if self._outer is not None:

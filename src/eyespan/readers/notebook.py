@@ -28,7 +28,6 @@ MAX_OUTPUTS_CHARS = 100_000
 MAX_LONG_OUTPUTS_CHARS = 2_000_000
 """The limit for the outputs of cells that were selected."""
 MAX_LANGUAGE_CHARS = 40
-MAX_CHAR_BYTES = 4
 """The memory of a character, which can be one byte of the response."""
 MAX_IMAGES = 20
 MAX_IMAGES_BYTES = 15 * MIB
@@ -96,9 +95,8 @@ class _CellReader:
         def note(size: int) -> str:
             nonlocal at
             at += size
-            self._context.charge(MAX_CHAR_BYTES * size)
             made = str(text[at - size : at], "utf-8", "surrogatepass")
-            self._context.refund(MAX_CHAR_BYTES * size - sys.getsizeof(made))
+            self._context.charge(sys.getsizeof(made))
             return made
 
         for number, piece in enumerate(pieces, 1):

@@ -97,7 +97,7 @@ def read_held(
     """
     parts, facts = read_parts(held, request, selection, context)
     returned_bytes = sum([len(part.data) if isinstance(part, TextPart) else held.size_bytes for part in parts])
-    context.refund(max(0, held.size_bytes - returned_bytes))
+    context.memory.refund(max(0, held.size_bytes - returned_bytes))
     return parts, facts
 
 

@@ -47,7 +47,7 @@ class Job:
     def release(self) -> None:
         """Return the memory of the answers: they were sent, or there are none."""
         for request in self.requests:
-            request.context.release()
+            request.context.memory.release()
 
 
 class JobSource(Protocol):
@@ -148,7 +148,7 @@ class JobThreads:
             # limits their number (`guard.blocking`).
             job.release()
             for request in job.requests:
-                request.context.is_held = True
+                request.context.memory.is_held = True
                 request.context.may_block = True
             with self._counting:
                 self.held_bytes += job.size_bytes  # the thread that returns from here counts it as free

@@ -132,5 +132,5 @@ class Resources:
 
 def charge_json(result: dict[str, Any], context: CallContext) -> None:
     """Pay for the JSON of a result, until it was sent. Raises: TooMuchMemory, Cancelled, TimedOut."""
-    if context.is_held and (size_bytes := json_messages.large_bytes(result)):
+    if context.memory.is_held and (size_bytes := json_messages.large_bytes(result)):
         context.charge(size_bytes)

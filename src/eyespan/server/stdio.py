@@ -170,7 +170,7 @@ class StdioServer:
         context = CallContext(self._timeout_seconds, self._on_progress(params), may_block=False)
         request = Request(request_id, message, context)
         if message.method in mcp_names.READING_METHODS:
-            context.is_held = True  # until the answer is sent
+            context.memory.is_held = True  # until the answer is sent
             self._running[request_id] = context
             return None, request
         return self._answer(request), None
@@ -233,7 +233,7 @@ class StdioServer:
                 size_bytes += sum(map(len, written))
                 pieces += written
             answer = None
-            request.context.release()
+            request.context.memory.release()
         if pieces:
             pieces.append(b"]")
             self._write(pieces)

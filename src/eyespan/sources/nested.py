@@ -168,7 +168,7 @@ class HeldSource(NestedSource):
 
     def close(self) -> None:
         if self._context is not None:
-            self._context.refund_source(len(self._data))
+            self._context.charge_source(-len(self._data))
         self._data = b""
         super().close()
 
@@ -266,7 +266,7 @@ class DecodedSource(NestedSource):
             self._stream.close()
             self._stream = None
         charged, self._charged_bytes = self._charged_bytes, min(self._charged_bytes, kept_bytes)
-        self._context.refund_source(charged - self._charged_bytes)
+        self._context.charge_source(self._charged_bytes - charged)
 
     # --- decoding ----------------------------------------------------------------------------------------------------
 
@@ -344,9 +344,9 @@ class DecodedSource(NestedSource):
         needed = len(self._recent) + 2 * STEP_BYTES + stream.codec_bytes(STEP_BYTES)
         needed += CHECKPOINT_STATE_BYTES * len(self._cached.checkpoints)
         if needed > self._charged_bytes:
-            more, self._charged_bytes = needed - self._charged_bytes, needed
             try:
-                self._context.charge_source(more)
+                self._context.charge_source(needed - self._charged_bytes)
+                self._charged_bytes = needed
             except TooMuchMemory as error:
                 if stream.window_bytes < error.limit_bytes // 2:
                     raise

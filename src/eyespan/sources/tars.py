@@ -158,10 +158,7 @@ def _entries(source: Source, context: CallContext) -> Iterator[MemberEntry]:
             extension_bytes += header.size_bytes
             if extension_bytes > MAX_EXTENSION_BYTES and header.size_bytes <= MAX_HEADER_BYTES:
                 raise _BadHeader(_HEADERS_TOO_LARGE)
-            size = min(header.size_bytes, MAX_HEADER_BYTES)
-            context.charge(2 * size)  # the body, and the text of its fields
             extensions.add(header, _body(source, position, header.size_bytes))
-            context.refund(2 * size)
             position += _padded(header.size_bytes)
             continue
         extension_bytes = 0

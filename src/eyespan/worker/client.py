@@ -115,7 +115,7 @@ class Worker:
     ) -> tuple[dict[str, Any], list[bytes]]:
         """Run one job when its turn comes, and return the header and the blobs of its response."""
         # A call that has the turn for memory never waits for jobs: they may wait for that turn.
-        is_counted = not context.has_turn
+        is_counted = not context.memory.has_turn
         while is_counted and not self._turn.acquire(timeout=_TURN_SECONDS):
             context.advance(0, 0)
         try:
@@ -125,7 +125,6 @@ class Worker:
         finally:
             if is_counted:
                 self._turn.release()
-        context.charge(protocol.header_memory(data))
         return protocol.parse(data, asked, task, rest)
 
     def _decoder(self, task: str, asked: str) -> str:

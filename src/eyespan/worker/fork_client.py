@@ -144,10 +144,8 @@ class ForkClient:
             else:
                 rest.write(chunk)
             if rest is None and protocol.has_header(data):
-                header_bytes = protocol.header_memory(data)
-                context.charge(header_bytes)
+                context.charge(protocol.header_memory(data))
                 size = protocol.response_size(data)
-                context.refund(header_bytes)  # only the size is kept
                 rest = protocol.take_blobs(data)
             if size and received_bytes == size:  # complete; the end of the child, which takes a while, does not matter
                 return data, rest

@@ -70,7 +70,7 @@ class NoForkClient:
         if not data:
             status = -status if status < 0 else status << 8  # as waitpid(2) encodes it
             protocol.check_status(status, asked, task, self._limits.seconds)
-        context.charge(len(data))
+        context.charge(len(data) + protocol.header_memory(data))
         return data, None
 
     def stop(self) -> None:

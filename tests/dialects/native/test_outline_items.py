@@ -113,5 +113,5 @@ def test_the_rows_of_an_outline_are_charged(root, call, monkeypatch):
     (root / "many.md").write_text("# heading\n" * 50)
     assert not call("many.md", outline=True).is_error
 
-    monkeypatch.setattr("eyespan.dialects.native.outline_items.ROW_BYTES", 1 << 20)
+    monkeypatch.setattr("eyespan.opened.SYMBOL_BYTES", 1 << 20)
     assert call("many.md", outline=True).error.code == "too_large"

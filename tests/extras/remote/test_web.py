@@ -420,17 +420,19 @@ def test_blocks_of_a_file_are_paid_for_and_free_after_the_call(server, workspace
     server.files["large.txt"] = b"line\n" * 2_000_000
     most = []
     real = CallContext.charge
-    monkeypatch.setattr(CallContext, "charge", lambda self, size: real(self, size) or most.append(self.charged_bytes))
+    monkeypatch.setattr(
+        CallContext, "charge", lambda self, size: real(self, size) or most.append(self.memory.charged_bytes)
+    )
     context = CallContext(10)
 
     with workspace.engine.open(ReadRequest("/data/large.txt"), context) as opened:
         descriptor = opened.source.fd
-        held = context.charged_bytes
+        held = context.memory.charged_bytes
 
     assert descriptor >= 0
     assert max(most) > 2 * (4 << 20)
     assert held < 1 << 20
-    assert context.charged_bytes == 0
+    assert context.memory.charged_bytes == 0
 
 
 def test_a_server_without_ranges_costs_the_requested_part_only(server, workspace):
@@ -664,9 +666,9 @@ def test_buffers_of_a_remote_file_can_be_dropped(server, workspace):
     call = CallContext(10)
     with workspace.engine.open(ReadRequest("/data/large.txt"), call) as opened:
         opened.source.read_at(1_000_000, 1000)
-        held_bytes = call.charged_bytes
+        held_bytes = call.memory.charged_bytes
         opened.source.drop_buffers()
-        dropped_bytes = call.charged_bytes
+        dropped_bytes = call.memory.charged_bytes
         part = opened.source.read_at(1_000_000, 1000)
     call.finish()
 

@@ -230,11 +230,11 @@ def _plan_ask(ask: Ask, args: NativeArgs, view: View, files: Files) -> Sequence[
     """
 
     def take(target: Target) -> Item | TextPlan:
-        before_bytes = files.context.refundable_bytes
+        before_bytes = files.context.memory.loan_start()
         try:
             return _plan(target, args, view, files)
         except errors.ReadError:
-            files.context.refund_since(before_bytes)
+            files.context.memory.end_loan(before_bytes)
             raise
 
     try:
@@ -458,22 +458,20 @@ def _text_items(groups: Sequence[Sequence[TextPlan]], view: View, context: CallC
             break
         for at in cut:
             items.pop(at, None)
-            context.refund(charged_bytes[at])
-            before_bytes = context.refundable_bytes
-            items[at] = _text_item(groups[at], replace(view, max_chars=max_chars), context)
-            charged_bytes[at] = context.refundable_bytes - before_bytes
+            context.memory.refund(charged_bytes[at])
+            before_bytes = context.memory.loan_start()
+            items[at] = _text_item(groups[at], replace(view, max_chars=max_chars))
+            charged_bytes[at] = context.memory.loan_start() - before_bytes
         cut = [at for at in cut if isinstance(item := items[at], TextItem) and item.is_cut]
     return [items[at] for at in range(len(groups))]
 
 
-def _text_item(plans: Sequence[TextPlan], view: View, context: CallContext) -> Item:
-    before_bytes = context.refundable_bytes
+def _text_item(plans: Sequence[TextPlan], view: View) -> Item:
     try:
         return make_item(plans, view)
     except (errors.Cancelled, errors.TimedOut):
         raise
     except errors.ReadError as error:
-        context.refund_since(before_bytes)
         return Failure(plans[0].selector, error)
 
 

@@ -162,7 +162,6 @@ def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -
         try:
             context.charge(size_bytes)
         except errors.TooMuchMemory:
-            context.refund(size_bytes)
             return False
         paid.append(size_bytes)
         return True
@@ -175,7 +174,7 @@ def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -
             pay,
         )
     finally:
-        context.refund(sum(paid))
+        context.memory.refund(sum(paid))
     if pattern and not found.files:
         return None
     return MapItem(target, found, view)

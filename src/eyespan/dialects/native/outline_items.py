@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 
 MAX_DOCUMENTED_CHARS = 1 << 20
-ROW_BYTES = 400
-"""The memory of the rows of a symbol."""
 CROWDED = 3
 """More symbols than this within one line are listed by their names alone: the line is minified."""
 
@@ -67,7 +65,6 @@ class OutlineItem:
         docs: dict[int, str] = {}
         if isinstance(target.piece, (SymbolPiece, Named, Enclosing)):
             docs = _docs(text, symbols, self._outline.language)
-        opened.context.charge(ROW_BYTES * len(symbols))
         self._groups = _groups(symbols, docs)
 
     def _within(self, symbols: Sequence[OutlineSymbol], ranges: Sequence[CharRange]) -> tuple[OutlineSymbol, ...]:

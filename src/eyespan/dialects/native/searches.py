@@ -123,9 +123,8 @@ def matching_lines(
     for one in ranges:
         at = one.first
         while one.last is None or at <= one.last:
-            before_bytes = context.refundable_bytes
+            before_bytes = context.memory.loan_start()
             rows, has_more = _rows(text, at, one.last, search)
-            block_bytes = context.refundable_bytes - before_bytes
             if rows.is_cut:
                 notes.append(f"only the first {len(rows.text)} characters of line {rows.first} were searched")
             at += rows.count
@@ -134,7 +133,7 @@ def matching_lines(
                     yield rows.first + number, line_bytes
             finally:
                 del rows
-                context.refund(block_bytes)
+                context.memory.end_loan(before_bytes)
             if not has_more:
                 break
             if context.now() > end:
@@ -167,7 +166,7 @@ def _rows(text: Text, first: int, last: int | None, search: Search) -> tuple[Run
     context = search.context
     most_chars = min(CHUNK_CHARS, search.pattern.max_chars)
     for max_chars in sorted({min(BLOCK_CHARS, most_chars), most_chars}):
-        before_bytes = context.refundable_bytes
+        before_bytes = context.memory.loan_start()
         part, _ = text.read(CharRange(first, 1, last, max_chars))
         rows = rows_of(part)
         if rows.is_cut and rows.count > 1:
@@ -176,7 +175,7 @@ def _rows(text: Text, first: int, last: int | None, search: Search) -> tuple[Run
             break
         if max_chars < most_chars:
             del part, rows
-            context.refund_since(before_bytes)
+            context.memory.end_loan(before_bytes)
     return rows, part.cut_short and rows.count > 0
 
 
@@ -315,26 +314,20 @@ def files_below(path: str, engine: Engine, context: CallContext) -> Iterator[Tar
     waiting = [path.rstrip("/") or "/"]
     while waiting:
         directory = waiting.pop()
-        before_bytes = context.refundable_bytes
         try:
-            listing = engine.list(directory, context)
+            with context.memory.loan():
+                entries = engine.list(directory, context).entries
         except (errors.Cancelled, errors.TimedOut):
             raise
         except errors.ReadError:
-            context.refund_since(before_bytes)
             continue
-        listing_bytes = context.refundable_bytes - before_bytes
         lead = "" if directory == "." else "/" if directory == "/" else f"{directory}/"
         inner = []
-        try:
-            for entry in listing.entries:
-                if entry.what == "directory" and entry.name not in SKIPPED:
-                    inner.append(f"{lead}{entry.name}")
-                elif entry.what == "file":
-                    yield Target(f"{lead}{entry.name}")
-        finally:
-            del listing
-            context.refund(listing_bytes)
+        for entry in entries:
+            if entry.what == "directory" and entry.name not in SKIPPED:
+                inner.append(f"{lead}{entry.name}")
+            elif entry.what == "file":
+                yield Target(f"{lead}{entry.name}")
         waiting += reversed(inner)
 
 

@@ -154,11 +154,9 @@ class Suggestions:
             policy = self._engine.guard.policy
             first = self._engine.guard.roots[0]
             for root, names in self._engine.names(self._context):
-                before_bytes = self._context.refundable_bytes
                 try:
                     self._context.charge(TREE_COPIES * names.decoded_bytes)
                 except errors.TooMuchMemory:
-                    self._context.refund_since(before_bytes)
                     break  # the answer does without suggestions from this root
                 prefix = "" if root is first else f"{root.path.rstrip('/')}/"
                 self._trees.append(RootTree(root, names, policy, prefix))

@@ -92,12 +92,11 @@ class HeldText:
         text = self._text
         most_chars = selection.max_bytes if isinstance(selection, Tail) else selection.max_chars
         share = 1.0 if most_chars is None or not text else min(1.0, most_chars / len(text))
-        charged_bytes = int((SPLIT_COPIES + READ_COPIES * share) * sys.getsizeof(text))
-        self._context.charge(charged_bytes)
-        part = cut_out(text, selection)
+        with self._context.memory.loan():
+            self._context.charge(int((SPLIT_COPIES + READ_COPIES * share) * sys.getsizeof(text)))
+            part = cut_out(text, selection)
         share = min(share, len(part.data) / len(text)) if text else 0.0
-        self._context.refund(charged_bytes - int(READ_COPIES * share * sys.getsizeof(text)))
-        self._context.charge(ROW_BYTES * part.line_count)
+        self._context.charge(int(READ_COPIES * share * sys.getsizeof(text)) + ROW_BYTES * part.line_count)
         return part, self._document
 
     def outline(self) -> Outline | None:

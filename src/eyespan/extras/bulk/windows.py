@@ -49,12 +49,9 @@ def windows(opened: Opened) -> Iterator[DocumentWindow]:
         case _:
             document = opened.read()
             found = iter([DocumentWindow(None, document, _left_out(document.extra, document.kind))])
-    context = opened.context
-    before_bytes = context.refundable_bytes
     for window in found:
         yield window
-        context.refund(context.refundable_bytes - before_bytes)  # the caller has taken what it needs
-        context.renew()
+        opened.context.renew()  # the caller has taken what it needs
 
 
 def _page_windows(opened: Opened) -> Iterator[DocumentWindow]:

@@ -60,7 +60,7 @@ class PendingCall:
         self.message = message
         self.session = session
         self.context = context
-        context.is_held = True
+        context.memory.is_held = True
         self.done = done
         self.answer: dict[str, Any] | None = None
         """The answer; None after a run means that the call would block, or was cancelled before it ran."""
@@ -212,7 +212,7 @@ class Calls:
         is_sent = call.done(call.answer, call.pieces)
         call.answer, call.pieces = None, []
         if is_sent:
-            call.context.release()
+            call.context.memory.release()
 
     def _count(self, call: PendingCall, answer: dict[str, Any]) -> None:
         verdict, size = _verdict(answer, call.context)

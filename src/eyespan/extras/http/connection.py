@@ -258,13 +258,13 @@ class Connection(asyncio.BufferedProtocol):
         unsent_bytes = self.unsent_bytes() if self.is_open else 0
         if not unsent_bytes:
             return True
-        context.hold(unsent_bytes)
+        context.memory.hold(unsent_bytes)
         self._sending = context
         return False
 
     def _release_sent(self) -> None:
         if self._sending is not None:
-            self._sending.release()
+            self._sending.memory.release()
             self._sending = None
 
     def stop_reading(self) -> None:

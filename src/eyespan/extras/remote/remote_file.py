@@ -142,11 +142,8 @@ class RemoteFile(Source):
     def _charge(self, received_bytes: int) -> None:
         """Pay for the blocks, and for one that is to be received. Raises: TooMuchMemory, Cancelled, TimedOut."""
         needed = sum([len(block) for block in self._blocks.values()]) + received_bytes
-        more, self._charged_bytes = needed - self._charged_bytes, needed
-        if more > 0:
-            self._context.charge_source(more)
-        elif more:
-            self._context.refund_source(-more)
+        self._context.charge_source(needed - self._charged_bytes)
+        self._charged_bytes = needed
 
     def drop_buffers(self) -> None:
         self._drop_blocks()

@@ -7,6 +7,8 @@ repository with packs has most of its objects there.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ from eyespan.context import CallContext
 from eyespan.errors import Unreadable
 from eyespan.source import Source
 from eyespan.sources import streams
-from eyespan.sources.git.packs import HELD_BYTES, KINDS, Pack, PackIndex, check_size, read_whole
+from eyespan.sources.git.packs import KINDS, Pack, PackIndex, check_size, read_whole
 from eyespan.sources.git.repository import corrupt
 from eyespan.sources.nested import DecodedSource, HeldSource, NestedSource
 from eyespan.sources.streams import Stream
@@ -56,24 +58,20 @@ class ObjectStore:
 
     # --- objects read whole ------------------------------------------------------------------------------------------
 
-    def read(self, digest: str) -> tuple[str, bytearray]:
-        """Return the kind and the data of an object, for which `release` follows.
-
-        Raises: Unreadable, and what reading raises.
-        """
+    @contextmanager
+    def read(self, digest: str) -> Iterator[tuple[str, bytearray]]:
+        """Lend the kind and the data of an object. Raises: Unreadable, and what reading raises."""
         self.context.check()
-        found = self._find(digest)
-        if isinstance(found, _LooseObject):
-            with found.source:
-                return found.read()
-        pack, offset = found
-        return pack.read(offset)
-
-    def release(self, data: bytearray) -> None:
-        """Refund an object that is needed no more. Small ones are free already."""
-        if len(data) > HELD_BYTES:
-            self.context.refund(len(data))
-        data.clear()
+        with self.context.memory.loan():
+            found = self._find(digest)
+            if isinstance(found, _LooseObject):
+                with found.source:
+                    kind, data = found.read()
+            else:
+                kind, data = found[0].read(found[1])
+            self.context.charge(len(data))
+            yield kind, data
+            data.clear()
 
     def kind_of(self, digest: str) -> str:
         """Return the kind of an object, or "" if it cannot be read."""
@@ -90,12 +88,10 @@ class ObjectStore:
 
     def read_commit(self, digest: str) -> Commit:
         """Return a commit. Raises: Unreadable, and what reading raises."""
-        kind, data = self.read(digest)
-        if kind != "commit":
-            raise corrupt()
-        commit = self.parse_commit(data)
-        self.release(data)
-        return commit
+        with self.read(digest) as (kind, data):
+            if kind != "commit":
+                raise corrupt()
+            return self.parse_commit(data)
 
     def parse_commit(self, data: bytearray) -> Commit:
         """Parse the data of a commit. Raises: Unreadable."""
@@ -125,13 +121,10 @@ class ObjectStore:
 
         Raises: Unreadable, and what reading raises.
         """
-        kind, data = self.read(digest)
-        if kind != "tree":
-            raise corrupt()
-        try:
+        with self.read(digest) as (kind, data):
+            if kind != "tree":
+                raise corrupt()
             return self._find_entry(data, os.fsencode(name))
-        finally:
-            self.release(data)
 
     def _find_entry(self, data: bytearray, wanted: bytes) -> tuple[int, str] | None:
         hash_bytes = self.repository.hash_bytes
@@ -204,8 +197,6 @@ class ObjectStore:
         kind, contents = pack.read(offset)
         if kind != "blob":
             raise corrupt()
-        if len(contents) > HELD_BYTES:
-            self.context.refund(len(contents))  # the source pays
         return HeldSource(pack.release(), contents, path=path, key=key, kind="git", name=name, context=self.context)
 
     # --- the search --------------------------------------------------------------------------------------------------
@@ -269,14 +260,12 @@ class _LooseObject:
         return kind.decode("ascii", "replace"), int(digits), len(header) + 1
 
     def read(self) -> tuple[str, bytearray]:
-        """Return the kind and the data. An object of more than `HELD_BYTES` stays paid for; the caller refunds it."""
+        """Return the kind and the data, for which the caller pays."""
         kind, size, start = self.header()
         check_size(size)
-        self._context.charge(size)
-        data = read_whole(lambda at, size_bytes: self.source.read_at(start + at, size_bytes), size)
-        if size <= HELD_BYTES:
-            self._context.refund(size)
-        return kind, data
+        with self._context.memory.loan():
+            self._context.charge(size)
+            return kind, read_whole(lambda at, size_bytes: self.source.read_at(start + at, size_bytes), size)
 
 
 def _inflate(below: Source, checkpoint: Any | None) -> Stream:

@@ -13,8 +13,6 @@ from eyespan.sources.git.repository import corrupt
 
 MAX_OBJECT_BYTES = 16 << 20
 """The limit for objects that are held whole: commits, trees, and files stored as deltas."""
-HELD_BYTES = 1 << 20
-"""Smaller objects are free again once they are read."""
 PIECE_BYTES = 128 << 10
 """The bytes of an object that are decoded at a time."""
 MAX_DELTAS = 4096
@@ -150,7 +148,7 @@ class Pack:
     def read(self, offset: int) -> tuple[str, bytearray]:
         """Return the kind and the data of an object, with all its deltas applied.
 
-        An object of more than `HELD_BYTES` stays paid for; the caller refunds it. Raises: Unreadable.
+        The caller pays for what is returned. Raises: Unreadable.
         """
         deltas: list[PackEntry] = []
         entry = self.entry(offset)
@@ -166,16 +164,13 @@ class Pack:
         if kind is None:
             raise corrupt()
         context = self._context
-        context.charge(entry.size_bytes)
-        data = self._inflate(entry)
+        with context.memory.loan():
+            data = self._inflate(entry)
         for delta in reversed(deltas):
             context.check()
-            context.charge(delta.size_bytes)
-            base, data = data, apply_delta(data, self._inflate(delta), context)
-            context.refund(delta.size_bytes + len(base))
-            del base
-        if len(data) <= HELD_BYTES:
-            context.refund(len(data))
+            with context.memory.loan():
+                context.charge(len(data))
+                data = apply_delta(data, self._inflate(delta), context)
         return kind, data
 
     def kind_of(self, offset: int) -> str:
@@ -220,6 +215,7 @@ class Pack:
         return PackEntry(type=number, size_bytes=size, start=offset + at, base=base)
 
     def _inflate(self, entry: PackEntry) -> bytearray:
+        self._context.charge(entry.size_bytes)
         stream = streams.Inflate(self._source(), None, 15, entry.start)
         try:
             return read_whole(lambda _, size_bytes: stream.read(size_bytes), entry.size_bytes)

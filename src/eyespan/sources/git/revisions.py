@@ -120,15 +120,12 @@ def _find_prefix(objects: ObjectStore, prefix: str, revision: str) -> str:
 def _peel(objects: ObjectStore, digest: str, revision: str) -> Commit:
     """Follow annotated tags to the commit they name."""
     for _ in range(MAX_TAGS):
-        kind, data = objects.read(digest)
-        try:
+        with objects.read(digest) as (kind, data):
             if kind == "commit":
                 return objects.parse_commit(data)
             if kind != "tag":
                 raise NoRevision("", revision=revision, reason=f"{revision!r} is a {kind}, not a commit")
             digest = objects.header_hash(data, b"object ")
-        finally:
-            objects.release(data)
     raise corrupt()
 
 

@@ -120,7 +120,7 @@ class _Csv:
         self._is_selected = request.options.table.count is not None
         self._row_bytes = 0
         """The bytes of lines since the end of the last row."""
-        self._charged_bytes = 0
+        self._charged_bytes = self._line_bytes = 0
         """The memory of the present row."""
         self._left_out_cells = 0
         """The cells of the present row that were counted and not split."""
@@ -268,8 +268,7 @@ class _Csv:
         """Return a line as text, after paying for its cells. A wide row of one line without quotes is cut."""
         if is_first:
             self._left_out_cells = 0
-            self._context.refund(self._charged_bytes)
-            self._charged_bytes = 0
+            self._line_bytes = 0
         cells = line.count(delimiter) + 1
         if cells > MAX_DESCRIBED_COLUMNS and is_first and b'"' not in line and b"\r" not in line[:-1]:
             rest = line.split(delimiter, MAX_DESCRIBED_COLUMNS)[-1]
@@ -277,9 +276,10 @@ class _Csv:
             self._left_out_cells = cells - MAX_DESCRIBED_COLUMNS
             cells = MAX_DESCRIBED_COLUMNS
         if cells > FREE_CELLS or len(line) > FREE_LINE_BYTES:
-            more = CELL_BYTES * cells + LINE_FACTOR * len(line)
-            self._charged_bytes += more
-            self._context.charge(more)
+            self._line_bytes += CELL_BYTES * cells + LINE_FACTOR * len(line)
+            if self._line_bytes > self._charged_bytes:  # the memory of a row serves for the next
+                more, self._charged_bytes = self._line_bytes - self._charged_bytes, self._line_bytes
+                self._context.charge(more)
         return line.decode("utf-8", "replace")
 
 

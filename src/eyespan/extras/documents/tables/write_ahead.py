@@ -61,7 +61,7 @@ def _decode_with(
     size = database.size_bytes + log.status_now().st_size
     if size > MAX_BYTES:
         return opened.decode({**params, "log": "unread"}, context)
-    context.charge(size)
+    context.charge_source(size)
     sizes: list[int] = []
     fd = -1
     try:
@@ -73,7 +73,7 @@ def _decode_with(
     finally:
         if fd >= 0:
             close_fd(fd)
-        context.refund(size)
+        context.charge_source(-size)
 
 
 def _copies(sources: tuple[Source, ...], sizes: list[int], context: CallContext) -> Iterator[bytes]:
