@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eyespan.dialects import dialect_class, dialect_names
-from eyespan.dialects.base import Dialect
+from eyespan.dialects.base import HOST_DEFAULTS, Dialect
 from eyespan.errors import NotFound
 from eyespan.escape import visible
 from eyespan.guard import Guard, Root
@@ -53,6 +53,7 @@ _SCHEMA: dict[str, Any] = {
     "policy": {"deny": list, "allow": list},
     "tools": {"read_file": {"max_file_read_bytes": int, "max_scan_bytes": int, "show_line_numbers": bool}},
     "dialects": dict,
+    "host": {"encoding": str, "suggest": bool, "redact": bool, "neutralise": list, "max_answer_tokens": int},
 }
 """The known keys: the type of a value, or a table of further keys."""
 _DEFAULT_LIMITS: dict[str, int] = {"max_file_read_bytes": 204_800, "max_scan_bytes": 2_097_152}
@@ -71,7 +72,8 @@ class Config:
     deny: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """The settings of each dialect: `[dialects.NAME]`, and `[tools.read_file]` for `forge` (section 5 of seed 002)."""
+    """The settings of each dialect: `[dialects.NAME]`, of all dialects: `[host]`, and `[tools.read_file]` for `forge`
+    (section 5 of seed 002)."""
     name: str = ""
     """The path of the file, for messages."""
     is_inside: bool = False
@@ -166,6 +168,13 @@ def _parse(data: bytes, name: str, roots: Sequence[str], *, is_inside: bool) -> 
                     "a file outside the roots, given with --config, can raise it"
                 )
     settings = _dialect_settings(table.get("dialects", {}), name, is_inside)
+    host = table.get("host", {})
+    if host:
+        try:
+            dialect_class("codex")(**host)
+        except (TypeError, ValueError, LookupError) as error:
+            raise BadConfig(f"{name}: host: {_shown(str(error), is_quoted=False)}") from None
+        settings["host"] = host
     if forge:
         settings["forge"] = {**forge, **settings.get("forge", {})}
     return Config(roots=chosen, deny=deny, allow=allow, settings=settings, name=name, is_inside=is_inside)
@@ -192,7 +201,7 @@ def _dialect_settings(table: Mapping[str, Any], name: str, is_inside: bool) -> d
 
 def _check_narrowing(dialect: type[Dialect], setting: str, value: Any, place: str) -> None:
     """Refuse a setting that a file in the workspace must not change, or not to this value. Raises: BadConfig."""
-    if setting in ("allowed", "encoding") or setting in dialect.choices or isinstance(value, bool):
+    if setting in ("allowed", "encoding", *HOST_DEFAULTS) or setting in dialect.choices or isinstance(value, bool):
         return
     outside = "a file outside the roots, given with --config, can"
     if setting not in dialect.limits:

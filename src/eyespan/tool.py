@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from eyespan import plugins
 from eyespan.context import CallContext, WouldBlock
+from eyespan.dialects import host_settings
 from eyespan.dialects.base import Dialect
+from eyespan.dialects.suggestions import Suggestions
 from eyespan.engine import Engine
 from eyespan.errors import UNLOADED, BadArguments, Internal, PolicyDenied, ReadError, log_shortage, short_of
 from eyespan.escape import is_valid, is_valid_tree, valid_text, valid_tree
@@ -52,13 +54,11 @@ class Tool:
         try:
             if not dialect.allowed:
                 raise PolicyDenied("")
-            reply = dialect.run(arguments, self.engine, context)
-            if not isinstance(reply, Reply):
-                raise TypeError("run() returned no Reply")
+            reply = self._run(arguments, context)
         except BadArguments as error:
             return _failed(ReplyError(error.code, error.message))
         except ReadError as error:
-            return self.error_reply(error)
+            return self._reply_to(error, context)
         except (Exception, RecursionError) as error:
             return self._reply_to_unexpected(error)
         finally:
@@ -67,6 +67,31 @@ class Tool:
             counts = {"store_requests": context.store_requests, "store_bytes": context.store_bytes}
             reply = replace(reply, measures={**reply.measures, **counts})
         return _with_valid_text(reply)
+
+    def _run(self, arguments: Any, context: CallContext) -> Reply:
+        """Answer as the dialect does, and then as the host's settings have it. Raises: BadArguments, ReadError."""
+        dialect = self.dialect
+        if not dialect.host.acts:
+            return self._run_dialect(arguments, context)
+        arguments = host_settings.with_limit(dialect, arguments)
+        reply = self._run_dialect(arguments, context)
+        return host_settings.hosted(dialect, arguments, reply, lambda other: self._run_dialect(other, context))
+
+    def _run_dialect(self, arguments: Any, context: CallContext) -> Reply:
+        reply = self.dialect.run(arguments, self.engine, context)
+        if not isinstance(reply, Reply):
+            raise TypeError("run() returned no Reply")
+        return reply
+
+    def _reply_to(self, error: ReadError, context: CallContext) -> Reply:
+        reply = self.error_reply(error)
+        if not self.dialect.host.suggest or reply.error is None:
+            return reply
+        try:
+            suggested = host_settings.suggested(error, reply.error, Suggestions(self.engine, context))
+        except (ReadError, WouldBlock):
+            return reply  # there is no time to look for names
+        return _failed(suggested)
 
     def error_reply(self, error: ReadError) -> Reply:
         """Return the reply to a read that failed."""

@@ -27,6 +27,10 @@ _WARM_BYTES = 256 << 10
 """The memory that a usual first call takes: less than malloc returns to the system."""
 
 
+HOST = "host"
+"""The settings of all dialects, among those of each dialect."""
+
+
 class Workspace:
     """One or several directories that may be read, and the tools that read them.
 
@@ -207,7 +211,7 @@ class Workspace:
             self.policy.rule_against("a", root.canonical)  # what it remembers about the root
         chosen = dialect_class(dialect)
         try:
-            made = chosen(**{**self.settings.get(chosen.name, {}), **settings})
+            made = chosen(**{**self.settings.get(HOST, {}), **self.settings.get(chosen.name, {}), **settings})
         except (TypeError, ValueError):
             raise
         except Exception as error:  # of a dialect that is not part of eyespan

@@ -121,6 +121,12 @@ def add_options(parser: Parser) -> None:
         type=whole_number(10**6, lowest=0),
         help=f"memory beyond that of the idle server (default: {ServeOptions().memory}; 0: no limit)",
     )
+    parser.add_argument(
+        "--max-answer-tokens",
+        metavar="N",
+        type=whole_number(10**9, lowest=0),
+        help=f"answers of more tokens have fewer lines (default: {ServeOptions().max_answer_tokens}; 0: no limit)",
+    )
     http = parser.add_argument_group(HTTP)
     http.add_argument(
         "--http",

@@ -132,7 +132,7 @@ class _Argument:
 
     def _forgive(self, text: str, failure: errors.ReadError) -> list[Show]:
         """Return what a text means that is no selector. Raises: ReadError."""
-        from eyespan.dialects.native.suggestions import Suggestions
+        from eyespan.dialects.suggestions import Suggestions
         from eyespan.selectors import forgive as forgiving
 
         if not forgiving.may_forgive(failure):

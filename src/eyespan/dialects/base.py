@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from eyespan.context import CallContext
@@ -19,6 +19,24 @@ CHANGED = "The file changed while it was read; the lines may come from two versi
 CHANGED_DOCUMENT = "The file changed while it was read; what is shown may be of two versions of it. Read it again."
 
 
+@dataclass(frozen=True, slots=True)
+class HostSettings:
+    """Settings of every dialect that act on an answer after it is written: see `eyespan.dialects.host_settings`."""
+
+    suggest: bool = False
+    redact: bool = False
+    neutralise: tuple[str, ...] = ()
+    max_answer_tokens: int = 0
+
+    @property
+    def acts(self) -> bool:
+        """Return True if an answer may be changed."""
+        return bool(self.redact or self.neutralise or self.max_answer_tokens)
+
+
+HOST_DEFAULTS = {one.name: one.default for one in fields(HostSettings)}
+
+
 class Dialect:
     """One tool: its schema, how arguments are checked, and how answers and errors are worded."""
 
@@ -31,7 +49,8 @@ class Dialect:
     )
     """What the dialect shows, for a model: part of the instructions of an MCP server."""
     settings: Mapping[str, Any] = {}
-    """The settings of this dialect with their defaults; every dialect also has `allowed` and `encoding`.
+    """The settings of this dialect with their defaults; every dialect also has `allowed`, `encoding` and those of
+    `HostSettings`.
 
     `encoding`: None is the rule of the dialect's document, "auto" detects it, anything else names an encoding.
     """
@@ -43,13 +62,15 @@ class Dialect:
     """The schema of `Reply.structured`, if an MCP server sends that as structured content; hosts ignore blocks then."""
     first_offset = 1
     """The value of the argument `offset` for the first line."""
+    notice_tags: tuple[str, ...] = ()
+    """How lines begin that the dialect itself writes as the host's words."""
     sends_documents = False
     """An MCP server sends documents as embedded resources, whether or not it was started with `--rich`."""
     can_be_off: tuple[str, ...] = ()
     """Those of them that None lifts."""
 
     def __init__(self, **settings: Any) -> None:
-        known = {"allowed": True, "encoding": None, **self.settings}
+        known = {"allowed": True, "encoding": None, **HOST_DEFAULTS, **self.settings}
         unknown = sorted(set(settings) - set(known))
         if unknown:
             raise TypeError(f"{self.name} has no setting {', '.join(unknown)}; it has {', '.join(sorted(known))}")
@@ -59,6 +80,12 @@ class Dialect:
         self._given_settings = settings
         self.allowed: bool = known["allowed"]
         self.encoding: str | None = None if known["encoding"] is None else _known_encoding(known["encoding"])
+        self.host = HostSettings(
+            suggest=known["suggest"],
+            redact=known["redact"],
+            neutralise=tuple(known["neutralise"]),
+            max_answer_tokens=known["max_answer_tokens"],
+        )
         self._configure(known)
         self.spec: ToolSpec = self._spec()
 
@@ -71,11 +98,14 @@ class Dialect:
         if isinstance(default, bool):
             if not isinstance(value, bool):
                 raise ValueError(f"{name} must be true or false, not {value!r}")
+        elif name == "neutralise":
+            if not (isinstance(value, (list, tuple)) and all(isinstance(one, str) and one for one in value)):
+                raise ValueError(f"neutralise must be a list of names of tags, not {value!r}")
         elif name in self.choices:
             if value not in self.choices[name]:
                 known = " or ".join([f'"{choice}"' for choice in self.choices[name]])
                 raise ValueError(f"{name} must be {known}, not {value!r}")
-        elif name in self.limits:
+        elif name in (*self.limits, "max_answer_tokens"):
             is_off = value is None and name in self.can_be_off
             if not is_off and (type(value) is not int or not 0 <= value < 2**62):
                 raise ValueError(f"{name} must be a whole number from 0 to 2**62 - 1, not {value!r}")

@@ -86,6 +86,7 @@ class Claude(FileDialect):
     name = "claude"
     summary = "cat -n, images, PDFs page by page, notebooks, reminders for empty files; offset from 0"
     counts_cut_lines = True
+    notice_tags = ("<system-reminder>",)
     settings = {
         "can_read_pdf": True,
         "pdf": "pages",

@@ -87,6 +87,11 @@ def lines_of(dialect: Dialect, arguments: Any) -> tuple[int | None, int | None]:
     fields: Mapping[str, Any] = dialect.spec.input_schema.get("properties", {})
     if not isinstance(arguments, dict):
         return None, None
+    name = path_field(dialect.spec.input_schema)
+    if name is not None and fields[name].get("items", {}).get("type") == "object":
+        fields = fields[name]["items"]["properties"]
+        entries = arguments.get(name)
+        arguments = entries[0] if isinstance(entries, list) and entries and isinstance(entries[0], dict) else {}
     given = arguments.get(RANGE_FIELD)
     if RANGE_FIELD in fields and isinstance(given, list) and len(given) == 2 and all(map(_is_line, given[:1])):
         return given[0], given[1] if _is_line(given[1]) else None

@@ -7,8 +7,8 @@ from typing import Any
 
 from eyespan.tool import Tool
 
-MAX_RESULT_CHARS = 500_000
-"""A hint to Claude Code, which otherwise writes results of about 50 KB to disk and shows its model 2 KB of them."""
+META = {"anthropic/alwaysLoad": True}
+"""Claude Code sends a model only the names of tools without it, and a tool whose schema is not there is seldom used."""
 ANNOTATIONS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 
 _WORKSPACE_RESULT: dict[str, Any] = {
@@ -44,7 +44,7 @@ def definition(name: str, tool: Tool) -> dict[str, Any]:
         "description": spec.description,
         "inputSchema": spec.input_schema,
         "annotations": ANNOTATIONS,
-        "_meta": {"anthropic/maxResultSizeChars": MAX_RESULT_CHARS},
+        "_meta": META,
     }
     schema = output_schema(tool)
     if schema is not None:

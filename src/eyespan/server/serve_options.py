@@ -53,6 +53,8 @@ class ServeOptions:
     """Serve the page of `eyespan view` at /view."""
     no_sandbox: bool = False
     client_roots: bool = False
+    max_answer_tokens: int = 25_000
+    """An answer that is estimated at more tokens has fewer lines; 0 is no limit. Hosts refuse or cut longer ones."""
     memory: int = 1024
     """Megabytes that the process may take in addition to what it has at its start; 0 is no limit."""
 

@@ -23,7 +23,7 @@ from eyespan.server.mcp_names import INVALID_PARAMS, READING_METHODS, RpcError
 from eyespan.server.resources import TEMPLATE, Resources, charge_json
 from eyespan.server.serve_options import DEFAULT_DIALECT
 from eyespan.tool import Tool
-from eyespan.workspace import Workspace
+from eyespan.workspace import HOST, Workspace
 
 if TYPE_CHECKING:
     from eyespan.server.serve_options import ServeOptions
@@ -46,6 +46,7 @@ class Service:
         audit: AuditLog | None = None,
         audit_required: bool = False,
         max_result_bytes: int | None = None,
+        max_answer_tokens: int = 0,
     ) -> None:
         """Make the tools. Raises: ValueError, TypeError for an unknown dialect or setting."""
         self.workspace = workspace
@@ -62,7 +63,9 @@ class Service:
         unprefixed: list[tuple[str, Tool]] = []
         for dialect in names:
             prefix = f"{dialect.replace('-', '_')}_" if len(names) > 1 else ""
-            for tool in workspace.toolset(dialect, **_server_settings(workspace, dialect, settings or {})):
+            for tool in workspace.toolset(
+                dialect, **_server_settings(workspace, dialect, settings or {}, max_answer_tokens)
+            ):
                 spec = tool.spec
                 self._listed.append((prefix + spec.name, tool))
                 self._tools.update({prefix + name: tool for name in (spec.name, *spec.aliases)})
@@ -92,6 +95,7 @@ class Service:
             audit=audit,
             audit_required=options.audit_required,
             max_result_bytes=max_result_bytes,
+            max_answer_tokens=options.max_answer_tokens,
         )
 
     def handler(self, method: str) -> Callable[[Mapping[str, Any], str, CallContext], dict[str, Any]]:
@@ -240,15 +244,20 @@ def _size_bytes(content: Sequence[Content]) -> int:
 
 
 def _server_settings(
-    workspace: Workspace, dialect: str, settings: Mapping[str, Mapping[str, Any]]
+    workspace: Workspace, dialect: str, settings: Mapping[str, Mapping[str, Any]], max_answer_tokens: int
 ) -> Mapping[str, Any]:
-    """Return the settings of a dialect. Its definition names the roots by default: the instructions name them too."""
-    given = settings.get(dialect, {})
-    configured = workspace.settings.get(dialect, {})
+    """Return the settings of a dialect.
+
+    Its definition names the roots by default: the instructions name them too. The lower of two limits of an answer
+    holds.
+    """
+    configured = {**workspace.settings.get(HOST, {}), **workspace.settings.get(dialect, {})}
+    limits = [one for one in (max_answer_tokens, configured.get("max_answer_tokens", 0)) if one]
+    chosen: dict[str, Any] = {"max_answer_tokens": min(limits, default=0)}
     name = "describes_roots"
     if name in dialect_class(dialect).settings and name not in configured:
-        return {name: True, **given}
-    return given
+        chosen[name] = True
+    return {**chosen, **settings.get(dialect, {})}
 
 
 def _instructions(workspace: Workspace, listed: Sequence[tuple[str, Tool]]) -> str:
@@ -263,5 +272,7 @@ def _instructions(workspace: Workspace, listed: Sequence[tuple[str, Tool]]) -> s
         shown = " ".join([f"{', '.join(names)}: {text}" for text, names in parts.items()])
     names = ", ".join(name for name, _ in listed)
     return valid_text(
-        f"Reads files below {roots} with {names}; it never writes. {shown} Keys and credentials are refused."
+        f"Reads files below {roots} with {names}; it never writes. Use it in place of cat, sed and head: line numbers "
+        "are exact, files of any size and encoding are read, and what an answer leaves out is named with the call "
+        f"that reads on. {shown} Keys and credentials are refused."
     )

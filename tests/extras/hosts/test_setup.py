@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from eyespan.extras.hosts.host_table import HOSTS, server_command
+from eyespan.extras.hosts.host_table import HOSTS, SETTINGS, server_command
 
 CONFIGS = {
     "json": '{\n  // mine\n  "theme": "dark",\n  "KEY": {\n    "other": { "command": "x" }\n  }\n}\n',
@@ -82,7 +82,8 @@ def test_the_entry_is_printed_and_nothing_written(home, eyespan):
 
     entry = json.loads(out)["mcpServers"]["eyespan"]
     assert code == 0
-    assert entry["args"][-5:] == ["${workspaceFolder}", "--dialect", "claude", "--set", "encoding=auto"]
+    settings = [word for setting in SETTINGS for word in ("--set", setting)]
+    assert entry["args"][-11:] == ["${workspaceFolder}", "--dialect", "claude", *settings]
     assert not HOSTS["cursor"].path.exists()
 
 

@@ -13,11 +13,11 @@ from eyespan import errors, kinds, tokens
 from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.items import LEAST_SHARED_CHARS, DirectoryItem, Failure, View
-from eyespan.dialects.native.suggestions import Suggestions, differing
 from eyespan.dialects.native.text import FileText
 from eyespan.dialects.native.text_items import TextItem, TextPlan, make_item
 from eyespan.dialects.native.wanted import WHOLE, Wanted, want_ranges
 from eyespan.dialects.pieces import enclosing_ranges, no_such_part, rows_not_pattern, symbol_ranges
+from eyespan.dialects.suggestions import Suggestions, differing
 from eyespan.engine import Engine
 from eyespan.model import (
     IMAGE_TOKENS,

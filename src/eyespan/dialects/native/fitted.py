@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from eyespan import tokens
-from eyespan.dialects.native import own_lines, redaction, text_facts
+from eyespan.dialects import redaction
+from eyespan.dialects.native import own_lines, text_facts
 from eyespan.dialects.native.gutter import Row, Run, count_fitting, starts_after_gap
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS
 from eyespan.dialects.native.rows import extent, lacks_newline, place_after

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from eyespan.dialects.native import redaction
+from eyespan.dialects import redaction
 from eyespan.dialects.native.gutter import Row, Run
 from eyespan.dialects.native.items import counted
 from eyespan.dialects.native.rows import merged, rows_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eyespan import tokens
-from eyespan.dialects.native import own_lines, redaction, text_facts
+from eyespan.dialects import redaction
+from eyespan.dialects.native import own_lines, text_facts
 from eyespan.dialects.native.fitted import digest
 from eyespan.dialects.native.gutter import count_fitting
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown, counted

@@ -14,6 +14,8 @@ from eyespan.extras.hosts.config_text import Format
 
 NAME = "eyespan"
 """The name of the entry."""
+SETTINGS = ("encoding=auto", "suggest=true", "redact=true", 'neutralise=["system-reminder"]')
+"""The settings of the entry: what serves the users of a host, and no document of a dialect has."""
 Shape = Literal["stdio", "typed", "list", "custom", "goose"]
 """How an entry is written: command and arguments; with a type; as one list; as Zed and Goose have it."""
 Start = Literal["project", "variable", "elsewhere"]
@@ -86,4 +88,5 @@ def server_command(host: Host, dialect: str, roots: Sequence[str]) -> list[str]:
         named = ["${workspaceFolder}"]
     elif not named and host.start == "elsewhere":
         named = [os.getcwd()]
-    return [*start, "serve", *named, "--dialect", dialect or host.dialect, "--set", "encoding=auto"]
+    settings = [word for setting in SETTINGS for word in ("--set", setting)]
+    return [*start, "serve", *named, "--dialect", dialect or host.dialect, *settings]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyespan import Workspace
-from eyespan.dialects.native.redaction import redacted, secrets, up_to
+from eyespan.dialects.redaction import redacted, secrets, up_to
 
 from .answers import shown
 

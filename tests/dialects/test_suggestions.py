@@ -6,7 +6,7 @@ import pytest
 
 from eyespan import Policy, Workspace
 from eyespan.dialects.native import suggestions
-from eyespan.dialects.native.suggestions import MAX_LOOKUPS
+from eyespan.dialects.suggestions import MAX_LOOKUPS
 from eyespan.guard import Guard
 from tests.sizes import size
 
