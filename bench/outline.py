@@ -168,7 +168,7 @@ KEYWORDS = frozenset(
 )
 _NO_CODE = re.compile(r'/\*.*?\*/|"""[\s\S]*?"""', re.DOTALL)
 _QUOTED = re.compile(r"\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?'''|@'\r?\n[\s\S]*?\n\s*'@|@\"\n[\s\S]*?\n\s*\"@")
-COUNTED_KINDS = frozenset(("field", "constant", "key"))
+COUNTED_KINDS = frozenset(("field", "constant", "key", "test"))
 """Kinds of symbols that references often leave out; they do not count for precision."""
 
 

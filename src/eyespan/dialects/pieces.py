@@ -290,7 +290,7 @@ def enclosing_ranges(
     return tuple(dict.fromkeys(found)), full_name, tuple(dict.fromkeys(notes))
 
 
-_FUNCTIONS = frozenset(("function", "method"))
+_FUNCTIONS = frozenset(("function", "method", "test"))
 
 
 def _first_and_last(one: Range) -> tuple[int, int]:

@@ -31,8 +31,8 @@ class Symbol:
     qualified: str
     """The name after the names of the symbols around it: "Class.method"."""
     kind: str
-    """class, function, method, constant, field, struct, interface, enum, trait, impl, type, namespace, macro, heading,
-    key, table, section, target, stage, statement, rule."""
+    """class, function, method, test, constant, field, struct, interface, enum, trait, impl, type, namespace, macro,
+    heading, key, table, section, target, stage, statement, rule."""
     line: int
     first: int
     last: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
 from random import Random
 
@@ -11,7 +12,9 @@ from eyespan.extras.languages import maps
 from eyespan.extras.languages.maps import FileSummary, MapCache, MapFile, MapFiles
 from eyespan.extras.languages.quick import defined_names, used_words
 from eyespan.guard.tree import DirectoryFiles, Survey, key_of
+from eyespan.outline import language_of
 from eyespan.selectors.globs import PathGlob, split_glob
+from tests.outline.symbol_checks import SOURCE, outline
 
 FILES = {
     "core.py": b"class Engine:\n    def start(self):\n        pass\n\n\ndef make_engine():\n    return Engine()\n",
@@ -190,6 +193,13 @@ def test_maps_of_many_names_take_little_memory():
         ("java", b"public class A {\n    public void run(int x) {\n        call(x);\n", ["A", "run"]),
         ("java", b"    throw new IllegalStateException(\n    return check(x\n", []),
         ("ruby", b"module M\n  class C\n    def self.run\n", ["M", "C", "run"]),
+        ("kotlin", b"fun run() {\n    val a = 1\n}\n", ["run"]),
+        ("rust", b"fn run() {\n    let a = 1;\n}\n", ["run"]),
+        ("dart", b"void main() {\n    test('a', () {\n      if (a) {\n", ["main"]),
+        ("csharp", b"namespace N {\n    class C {\n        void F() {\n            if (a) {\n", ["N", "C", "F"]),
+        ("go", b"package gin\nfunc Run() {\n", ["Run"]),
+        ("javascript", b"app.use = function use(fn) {\n  return 1\n}\n", ["use"]),
+        ("zig", b"const A = struct {\n    pub fn f() void {}\n};\nconst b = 1;\n", ["A", "f"]),
         ("json", b'{"class A": 1}', []),
     ],
 )
@@ -259,3 +269,14 @@ def test_any_pattern_is_compared_or_refused():
         PathGlob(pattern).matches("a/b" * 20)
     with pytest.raises(ValueError, match="a pattern stands for at most 1000 others"):
         PathGlob("{a,b}" * 30)
+
+
+@pytest.mark.parametrize("path", SOURCE, ids=lambda path: path.name)
+def test_a_map_names_definitions_only(path):
+    pytest.importorskip("tree_sitter", reason="the extra `outline` is not installed")
+    data = path.read_bytes()
+    symbols = {(symbol.name, symbol.line) for symbol in outline(data, path.name).symbols}
+    names = {(re.split("[.:]", name)[-1], line) for name, line, _ in defined_names(data, language_of(path.name))}
+
+    in_here_document = {("ring", 17)} if path.name == "harbour.sh" else set()
+    assert names - symbols == in_here_document

@@ -18,7 +18,7 @@ _CLOSING = re.compile(r"[})\]]|end\b")
 _TAB_COLUMNS = 8
 _BLANK_LINES = 50
 """The lines after a definition that are searched for one with text."""
-_BODIES = frozenset(("function", "method", "namespace", *TYPE_KINDS))
+_BODIES = frozenset(("function", "method", "test", "namespace", *TYPE_KINDS))
 """The kinds of definitions that have a body."""
 
 

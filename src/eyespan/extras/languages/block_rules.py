@@ -105,7 +105,7 @@ RULES: dict[str, BlockRules] = {
     "powershell": BlockRules(
         definitions=(
             (rf"{_INDENT}(?:function|filter|workflow|configuration)\s+(?:\w+:)?(?P<name>[\w-]+)", "function"),
-            (rf"{_INDENT}(?:Describe|Context|It)\s+(?P<name>\"[^\"\n]+\"|'[^'\n]+')", "function"),
+            (rf"{_INDENT}(?:Describe|Context|It)\s+(?P<name>\"[^\"\n]+\"|'[^'\n]+')", "test"),
             (rf"{_INDENT}class\s+{_NAME}", "class"),
             (rf"{_INDENT}enum\s+{_NAME}", "enum"),
             (
@@ -137,7 +137,7 @@ RULES: dict[str, BlockRules] = {
             (r"^[ \t]*(?P<name>[\w.]+)\s*(?:<<?-|=)\s*(?:R6::)?(?:R6Class|setRefClass|setClass)\(", "class"),
             (r"^[ \t]*(?:setClass|setRefClass)\(\s*[\"'](?P<name>[\w.]+)", "class"),
             (r"^[ \t]*(?:setGeneric|setMethod|setValidity)\(\s*[\"'](?P<name>[^\"'\n]+)", "method"),
-            (r"^[ \t]*(?:describe|it|test_that)\(\s*[\"'](?P<name>[^\"'\n]+)", "function"),
+            (r"^[ \t]*(?:describe|it|test_that)\(\s*[\"'](?P<name>[^\"'\n]+)", "test"),
         ),
         ends="braces",
         skipped=rf"{_HASH}|{_STRING}|{_QUOTED}",

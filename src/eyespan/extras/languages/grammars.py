@@ -265,7 +265,7 @@ class _Definitions:
             while open_ones and node.start_byte >= open_ones[-1][1]:
                 open_ones.pop()
             parent = open_ones[-1][0] if open_ones else -1
-            if match.kind == "constant" and parent >= 0 and found[parent].kind in ("function", "method"):
+            if match.kind == "constant" and parent >= 0 and found[parent].kind in ("function", "method", "test"):
                 continue  # a local variable
             if node.type == "declaration" and match.kind == "function" and _is_in_body(node):
                 continue  # a local variable with a constructor, or a call that a broken tree takes for a declaration

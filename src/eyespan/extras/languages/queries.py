@@ -30,7 +30,7 @@ _JAVASCRIPT = """
 (call_expression function: [(identifier) @word (member_expression object: (identifier) @word)
   (call_expression function: [(identifier) @word (member_expression object: (identifier) @word)])]
   arguments: (arguments . [(string) (template_string)] @name [(arrow_function) (function_expression)])
-  (#any-of? @word "describe" "context" "suite" "it" "test" "specify")) @function
+  (#any-of? @word "describe" "context" "suite" "it" "test" "specify")) @test
 """
 _TYPESCRIPT = (
     _JAVASCRIPT.replace("(field_definition property:", "(public_field_definition name:")
@@ -142,7 +142,7 @@ QUERIES = {
 (source_file (var_declaration (var_spec_list (var_spec name: (_) @name) @constant)))
 (call_expression function: [(identifier) @word (selector_expression field: (_) @word)] arguments: (argument_list .
   [(interpreted_string_literal) (raw_string_literal)] @name (func_literal))
-  (#any-of? @word "Run" "Describe" "Context" "When" "It")) @function
+  (#any-of? @word "Run" "Describe" "Context" "When" "It")) @test
 """,
     "rust": """
 (function_item name: (_) @name) @function
@@ -202,7 +202,7 @@ QUERIES = {
 (singleton_method name: (_) @name) @method
 (assignment left: (constant) @name) @constant
 (call method: (identifier) @word arguments: (argument_list . [(string) (constant) (scope_resolution)] @name) block: (_)
-  (#any-of? @word "describe" "context" "feature" "it" "scenario" "specify" "test" "shared_examples")) @function
+  (#any-of? @word "describe" "context" "feature" "it" "scenario" "specify" "test" "shared_examples")) @test
 """,
     "php": """
 (namespace_definition name: (_) @name body: (_)) @namespace
@@ -215,7 +215,7 @@ QUERIES = {
 (property_declaration (property_element name: (_) @name)) @field
 (const_declaration (const_element (name) @name)) @constant
 (function_call_expression function: (name) @word arguments: (arguments . (argument [(string) (encapsed_string)] @name)
-  (argument [(anonymous_function) (arrow_function)])) (#any-of? @word "describe" "it" "test")) @function
+  (argument [(anonymous_function) (arrow_function)])) (#any-of? @word "describe" "it" "test")) @test
 """,
     "bash": """
 (function_definition name: (_) @name) @function
@@ -247,9 +247,9 @@ QUERIES = {
 (type_definition name: (_) @name) @type
 (template_body (val_definition pattern: (identifier) @name) @field)
 (call_expression function: (call_expression function: (identifier) @word arguments: (arguments . (string) @name))
-  arguments: (block) (#any-of? @word "describe" "it" "test" "property")) @function
+  arguments: (block) (#any-of? @word "describe" "it" "test" "property")) @test
 (infix_expression left: (string) @name operator: (identifier) @word right: (block)
-  (#any-of? @word "should" "must" "can" "when" "in")) @function
+  (#any-of? @word "should" "must" "can" "when" "in")) @test
 """,
     "swift": """
 (class_declaration declaration_kind: "struct" name: (_) @name) @struct
@@ -266,7 +266,7 @@ QUERIES = {
 (typealias_declaration name: (_) @name) @type
 (source_file (property_declaration name: (pattern (simple_identifier) @name)) @constant)
 (call_expression (simple_identifier) @word (call_suffix (value_arguments . (value_argument value:
-  (line_string_literal) @name)) (lambda_literal)) (#any-of? @word "describe" "context" "it")) @function
+  (line_string_literal) @name)) (lambda_literal)) (#any-of? @word "describe" "context" "it")) @test
 (class_body (property_declaration name: (pattern (simple_identifier) @name)) @field)
 """,
     "lua": """
@@ -275,14 +275,14 @@ QUERIES = {
 (field name: (_) @name value: (function_definition)) @function
 (variable_declaration (assignment_statement (variable_list name: (_) @name))) @constant
 (function_call name: (identifier) @word arguments: (arguments . (string) @name (function_definition))
-  (#any-of? @word "describe" "context" "it")) @function
+  (#any-of? @word "describe" "context" "it")) @test
 """,
     "zig": """
 (function_declaration name: (_) @name) @function
 (variable_declaration . (identifier) @name [(struct_declaration) (union_declaration) (opaque_declaration)]) @struct
 (variable_declaration . (identifier) @name [(enum_declaration) (error_set_declaration)]) @enum
 (source_file (variable_declaration . (identifier) @name) @constant)
-(test_declaration [(string) (identifier)] @name) @function
+(test_declaration [(string) (identifier)] @name) @test
 """,
     "dart": """
 (class_definition name: (_) @name) @class
@@ -301,7 +301,7 @@ QUERIES = {
 (local_function_declaration (lambda_expression parameters: (function_signature name: (_) @name))) @function
 (program (static_final_declaration_list (static_final_declaration (identifier) @name) @constant))
 (expression_statement (identifier) @word (selector (argument_part (arguments . (argument (string_literal) @name)
-  (argument (function_expression))))) (#any-of? @word "group" "test" "testWidgets")) @function
+  (argument (function_expression))))) (#any-of? @word "group" "test" "testWidgets")) @test
 """,
     "elixir": """
 (call target: (identifier) @word (arguments . (alias) @name) (#eq? @word "defmodule")) @namespace
@@ -315,7 +315,7 @@ QUERIES = {
 (call target: (identifier) @word (arguments . (binary_operator operator: _ @name)) (#match? @word "^defp?$")
   (#not-eq? @name "when")) @function
 (call target: (identifier) @word (arguments . (string (quoted_content) @name)) (do_block)
-  (#any-of? @word "describe" "test")) @function
+  (#any-of? @word "describe" "test")) @test
 (unary_operator operand: (call target: (identifier) @word (arguments (binary_operator left: [(call target: (_) @name)
   (identifier) @name]))) (#any-of? @word "callback" "macrocallback")) @method
 (unary_operator operand: (call target: (identifier) @word (arguments (binary_operator left: [(call target: (_) @name)
@@ -333,7 +333,7 @@ QUERIES = {
             "(module_definition name: (_) @name) @namespace\n",
             "(const_statement (assignment . (identifier) @name)) @constant\n",
             "(macrocall_expression (macro_identifier (_) @word) (macro_argument_list (string_literal) @name",
-            '  [(compound_statement) (for_statement)]) (#eq? @word "testset")) @function\n',
+            '  [(compound_statement) (for_statement)]) (#eq? @word "testset")) @test\n',
         ]
     ),
     "haskell": """
@@ -355,7 +355,7 @@ QUERIES = {
 (package_statement name: (_) @name (block)) @namespace
 (package_statement name: (_) @name) @section
 (_ function: (function) @word arguments: (list_expression . [(string_literal) (interpolated_string_literal)] @name
-  (anonymous_subroutine_expression)) (#any-of? @word "describe" "it" "subtest")) @function
+  (anonymous_subroutine_expression)) (#any-of? @word "describe" "it" "subtest")) @test
 """,
     "matlab": """
 (class_definition name: (_) @name) @class

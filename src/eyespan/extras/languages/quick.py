@@ -23,41 +23,45 @@ _MODIFIERS = (
     rb"mutating|fileprivate|indirect|base|mutable)[ \t]+){0,5}"
 )
 _KEYWORDS = (
-    rb"(?:class|interface|struct|enum(?:[ \t]+class)?|union|trait|type|func|fn|fun|function|def|defp|module|mod|"
-    rb"namespace|object|protocol|extension|record|defmodule|defmacro|sub|proc|message|service|rpc|actor|mixin|macro_rules!|package|"
-    rb"typealias|template|data|newtype|let|val|test)"
+    rb"(?:class|interface|struct|enum(?:[ \t]+class)?|union|trait|type|func|fn|fun|function|def|module|mod|object|"
+    rb"protocol|extension|record|sub|proc|message|service|rpc|actor|mixin|macro_rules!|typealias|template|macro|iterator)"
 )
-_NAME = rb"(?P<name>[A-Za-z_$][\w$]*(?:[.:]+[A-Za-z_]\w*)*)"
+_NAME = rb"(?P<name>[A-Za-z_$][\w$]*(?:[.:]+[A-Za-z_]\w*)*(?:[?!](?!\.))?)"
 _BY_KEYWORD = (
     rb"^" + _INDENT + _MODIFIERS + _KEYWORDS + rb"[ \t]+(?P<receiver>\([^)\n]{0,80}\)[ \t]*)?(?:self\.)?" + _NAME
 )
 _PYTHON = rb"^" + _INDENT + rb"(?:async[ \t]+def|def|class)[ \t]+(?P<name>[^\W\d]\w*)"
 _C = (
-    rb"^(?:(?:class|struct|enum|union|namespace)[ \t]+(?:[A-Z_]+[ \t]+)?(?P<type>[A-Za-z_]\w*)[^;\n]*$|"
+    rb"^(?:(?:class|struct|enum|union|namespace)[ \t]+(?:[A-Z_]+[ \t]+)?(?P<type>[A-Za-z_]\w*)[^;\n*()=]*$|"
     rb"(?!return\b|else\b|if\b|for\b|while\b|switch\b|typedef\b|using\b|#)[A-Za-z_][\w \t*&:<>,]*?[ \t*&]"
     rb"(?P<name>[A-Za-z_~][\w:~]*)[ \t]*\([^;\n]*$|#[ \t]*define[ \t]+(?P<macro>\w+)\()"
 )
 _SCRIPT = (
     rb"^" + _INDENT + rb"(?:(?:export|default|declare|async|abstract)[ \t]+){0,4}"
-    rb"(?:(?:class|interface|enum|namespace|function\*?|type)[ \t]+(?P<name>[A-Za-z_$][\w$]*)|"
+    rb"(?:(?:class|interface|enum|namespace|function\*?|type)[ \t]+(?P<name>[A-Za-z_$][\w$]*)(?![\w$,]|[ \t]*,)|"
+    rb"(?:[\w$]+\.)+(?P<macro>[A-Za-z_$][\w$]*)[ \t]*=[ \t]*(?:async[ \t]*)?function\b|"
     rb"(?:const|let|var)[ \t]+(?P<type>[A-Za-z_$][\w$]*)[ \t]*(?::[^=\n]+)?=[ \t]*(?:async[ \t]*)?"
     rb"(?:\(|function|\w+[ \t]*=>|class))"
 )
 _JAVA = (
     rb"^" + _INDENT + _MODIFIERS + rb"(?:(?:class|interface|enum|record|@interface|struct|namespace|object)[ \t]+"
-    rb"(?P<name>[A-Za-z_][\w.]*)|(?![ \t]*(?:return|throw|new|else|await)\b)"
-    rb"(?:[\w.<>\[\], ?]+[ \t]+)(?P<type>[a-zA-Z_]\w*)[ \t]*\([^;\n=]*$)"
+    rb"(?P<name>[A-Za-z_][\w.]*)|(?!(?:return|throw|new|else|await|yield|assert|case)\b)[A-Za-z_][\w.<>\[\], ?]*[ \t]+"
+    rb"(?!(?:if|for|foreach|while|switch|catch|using|lock|when|await|async)\b)(?P<type>[a-zA-Z_]\w*)[ \t]*\([^;\n=]*$)"
 )
 _TITLES = rb"^(?:#{1,3}[ \t]+(?P<name>\S[^\n]{0,60}))"
 _PATTERNS = {
     **dict.fromkeys(("python", "starlark"), _PYTHON),
     **dict.fromkeys(("c", "cpp", "objc"), _C),
     **dict.fromkeys(("javascript", "typescript", "tsx", "vue", "svelte"), _SCRIPT),
-    **dict.fromkeys(("java", "csharp", "groovy", "dart"), _JAVA),
+    **dict.fromkeys(("java", "groovy", "dart"), _JAVA),
+    "csharp": _JAVA.replace(b"{0,4}", b"{0,8}"),
     "markdown": _TITLES,
     "make": rb"^(?P<name>[A-Za-z_][\w.-]*)[ \t]*:(?![:=])",
     "hcl": rb"^(?:resource|module|data|variable|output)[ \t]+(?:\"[^\"\n]*\"[ \t]+)?\"(?P<name>[^\"\n]+)\"",
     "elixir": rb"^[ \t]{0,4}(?:defmodule|defp?|defmacro)[ \t]+(?P<name>[\w.?!]+)",
+    "ocaml": rb"^(?:let(?:[ \t]+rec)?|and|type|module|val|external|class)[ \t]+(?P<name>[A-Za-z_][\w']*)",
+    "zig": rb"^[ \t]{0,4}(?:(?:pub|export|inline|extern)[ \t]+){0,3}(?:fn[ \t]+(?P<name>\w+)|const[ \t]+"
+    rb"(?P<type>\w+)[ \t]*=[ \t]*(?:(?:packed|extern)[ \t]+)?(?:struct|enum|union|opaque|error)\b)",
     "erlang": rb"^(?P<name>[a-z]\w*)\(",
     "haskell": rb"^(?:(?:data|newtype|class|type)[ \t]+(?P<name>[A-Z]\w*)|(?P<type>[a-z_][\w']*)[ \t]*::)",
     "clojure": rb"^\((?:def\w*-?)[ \t]+(?P<name>[^\s()\[\]]+)",
