@@ -221,6 +221,12 @@ class Workspace:
             member.set_roots([root.path for root in self.roots])
         return Toolset([Tool(member, self.engine, workspace=self) for member in members])
 
+    def excluding(self, patterns: Iterable[str]) -> Workspace:
+        """Return a workspace of the same roots with further deny rules."""
+        made = type(self).__new__(type(self))
+        made._set(self.roots, self.policy.with_rules(patterns), self.backend, self.deadline_seconds, self.settings)
+        return made
+
     def read_many(
         self,
         targets: str | Iterable[str],
@@ -230,13 +236,15 @@ class Workspace:
         max_in_flight: int = 64,
         max_bytes: int = 64 << 20,
         chunk_tokens: int | None = None,
+        document: bool = False,
+        exclude: Iterable[str] = (),
         context: CallContext | None = None,
         on_progress: Callable[[int], None] | None = None,
     ) -> Iterator[Record]:
         """Yield records of many files: paths, directories and patterns (`src/**/*.py`).
 
-        A file that cannot be read is a record with an error. `chunk_tokens` cuts texts into chunks. See
-        docs/bulk.md.
+        A file that cannot be read is a record with an error. `chunk_tokens` cuts texts into chunks, `document` reads
+        web pages and mailboxes as documents, `exclude` leaves names out. See docs/bulk.md.
         """
         read_many = plugins.load(plugins.own("READ_MANY")[0])
         records: Iterator[Record] = read_many(
@@ -247,6 +255,8 @@ class Workspace:
             max_in_flight=max_in_flight,
             max_bytes=max_bytes,
             chunk_tokens=chunk_tokens,
+            document=document,
+            exclude=exclude,
             context=context,
             on_progress=on_progress,
         )

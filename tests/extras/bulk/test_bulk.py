@@ -11,15 +11,16 @@ import sys
 import time
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from eyespan import CallContext, Policy, Workspace
 from eyespan.cli.main import main
-from eyespan.errors import Cancelled
+from eyespan.errors import Cancelled, TimedOut
 from eyespan.extras.bulk import SCHEMA, Record, pool, read_many, reading
 from eyespan.extras.bulk.export import export_lines, export_table
 from eyespan.extras.bulk.walk import find_files
-from eyespan.guard import listing
+from eyespan.guard import Guard, listing
 
 HANG_SECONDS = 60
 
@@ -97,11 +98,92 @@ def test_a_page_of_denied_names_does_not_end_the_walk(tmp_path, monkeypatch):
         ("**/t?o.md", ["a/deep/two.md"]),
         ("[ab].txt", ["a.txt"]),
         ("[!b]*.txt", ["a.txt", "empty.txt"]),
-        (".*", []),
     ],
 )
 def test_patterns(pattern, expected, workspace):
     assert paths(workspace, pattern) == expected
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"), [(".*", "no file matches"), ("typo", "no such file or directory"), (".env", "denied")]
+)
+def test_a_target_without_a_file_is_an_error(target, reason, workspace, capfd, tree):
+    ((path, error),) = find_files(workspace, [target])
+    status = main(["export", target, "--root", str(tree), "--to", "-"])
+
+    assert (path, status) == (target, 1)
+    assert reason in str(error).lower()
+    last = capfd.readouterr().err.splitlines()[-1]
+    assert last == "eyespan: not complete: 1 target or directory not read, 1 errors in all"
+
+
+def test_a_directory_that_is_not_searched_to_its_end_is_an_error(workspace, tree, tmp_path, capfd, monkeypatch):
+    def list_beneath(*_):
+        raise TimedOut("a", seconds=10)
+
+    monkeypatch.setattr(Guard, "list_beneath", list_beneath)
+
+    assert main(["export", "a", "a.txt", "--root", str(tree), "--to", str(tmp_path / "o.jsonl")]) == 1
+    assert [row["error_code"] for row in rows(tmp_path / "o.jsonl")] == ["timeout", ""]
+    assert capfd.readouterr().err.splitlines()[-1].startswith("eyespan: not complete: 1 target or directory not read")
+
+
+def test_excluded_names_are_left_out(workspace, tree):
+    found = [record.source for record in workspace.read_many(".", exclude=["*.txt", "deep/", "bad.pdf", "pipe"])]
+
+    assert found == ["a/one.py", "data.bin"]
+
+
+def test_the_command_excludes_names_and_reads_documents(tree, capfd):
+    (tree / "a" / "page.html").write_text("<h1>Title</h1><p>Text</p>")
+
+    main(["export", "a", "--root", str(tree), "--to", "-", "--exclude", "*.py", "--exclude", "deep", "--document"])
+
+    (row,) = map(json.loads, capfd.readouterr().out.splitlines())
+    assert (row["kind"], row["text"]) == ("html", "# Title\n\nText\n")
+
+
+def test_the_encoding_of_a_text_is_recorded(workspace, tree):
+    (tree / "west.txt").write_bytes("Größe: 5 °C, schöne Grüße aus München\n".encode("cp1252"))
+    (tree / "wide.txt").write_text("wide\n", "utf-16")
+
+    found = {record.source: record.facts for record in workspace.read_many(["a.txt", "west.txt", "wide.txt"])}
+
+    assert [found[name]["encoding"] for name in sorted(found)] == ["utf-8", "cp1252", "utf-16-le"]
+    assert [name for name in found if "encoding_confidence" in found[name]] == ["west.txt"]
+
+
+class TestNamesThatAreNotUnicode:
+    NAME = b"odd\xff\\udc41.txt"
+    WRITTEN = "odd\\udcff\\udc5cudc41.txt"
+
+    @pytest.fixture
+    def odd(self, tree):
+        Path(os.fsdecode(os.fsencode(tree) + b"/" + self.NAME)).write_text("text\n")
+
+    def test_they_are_escaped_such_that_they_lead_back(self, odd, workspace, tree):
+        (record,) = workspace.read_many(os.fsdecode(self.NAME))
+        (again,) = workspace.read_many(record.source)
+
+        assert (record.source, record.text) == (self.WRITTEN, "text\n")
+        assert again == record
+        assert "text" in workspace.tool("native").call({"files": record.selector}).text
+
+    def test_lines_and_tables_can_be_loaded(self, odd, workspace, tmp_path):
+        export_table(workspace, ["."], str(tmp_path / "o.parquet"))
+
+        wanted = "where source like 'odd%'"
+        loaded = [duckdb.sql(f"select source from '{tmp_path}/{name}' {wanted}").fetchall() for name in FORMS]
+        assert loaded == [[(self.WRITTEN,)]] * 2
+
+    def test_a_later_run_keeps_them(self, odd, workspace, tmp_path):
+        out = str(tmp_path / "o.jsonl")
+        first, second = (export_lines(workspace, ["."], out) for _ in range(2))
+
+        assert second.kept == first.files - first.errors
+
+
+FORMS = ("o.parquet", "o.parquet.jsonl")
 
 
 @pytest.mark.parametrize("workers", [0, 2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import plistlib
@@ -187,24 +188,19 @@ def _orc(path):
     return f"{path}.orc"
 
 
-def _npz(path):
-    with zipfile.ZipFile(f"{path}.npz", "w") as archive:
-        archive.writestr("a.npy", ARRAY)
-        archive.writestr("b.npy", ARRAY)
-    return f"{path}.npz"
+def zipped(members):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return made.getvalue()
 
 
-def _tar(path):
-    path.with_suffix(".txt").write_text("hello\n")
-    with tarfile.open(f"{path}.tar.gz", "w:gz") as archive:
-        archive.add(path.with_suffix(".txt"), "a.txt")
-    return f"{path}.tar.gz"
-
-
-def _zip(path):
-    with zipfile.ZipFile(f"{path}.zip", "w") as archive:
-        for number in range(1002):
-            archive.writestr(f"{number}.txt", "x")
+def _deep_zip(path):
+    data = b"hello\n"
+    for _ in range(5):
+        data = zipped({"inner": data})
+    path.with_suffix(".zip").write_bytes(data)
     return f"{path}.zip"
 
 
@@ -237,9 +233,7 @@ LEFT_OUT = {
     "3 columns": _wide,
     "rows from 1 on: rows of an array that is stored column by column are not shown": _by_columns,
     "the contents: this is a description": _orc,
-    "the contents of 1 member": _tar,
-    "the contents of 2 members": _npz,
-    "the contents of 1002 members; the names of 2 of them": _zip,
+    "the contents of 1 member": _deep_zip,
     "frames 2-3": _frames,
     "1 attachment": _mail,
     "values after the first 100,000": _plist,
@@ -305,3 +299,58 @@ class TestPages:
             (f"a.pdf:p{number}", f"text of page {number}\n") for number in range(1, 6)
         ]
         assert records[0].facts["left_out"] == "bookmarks, attachments or signatures before the first page"
+
+
+def tarred(members):
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return made.getvalue()
+
+
+class TestMembers:
+    """The members of an archive are read like files, each with a selector of its own."""
+
+    @pytest.mark.parametrize("chunk_tokens", [None, 100])
+    @pytest.mark.parametrize(("name", "pack"), [("a.zip", zipped), ("a.tar.gz", tarred)])
+    def test_every_row_of_every_member_is_in_one_record(self, workspace, tmp_path, name, pack, chunk_tokens):
+        inner = zipped({f"{number}.txt": line for number, line in enumerate(NAMES)})
+        (tmp_path / name).write_bytes(pack({"t.csv": CSV.encode(), "d/a.npy": ARRAY, "inner.zip": inner}))
+
+        records = list(workspace.read_many(name, chunk_tokens=chunk_tokens))
+
+        assert [record.error_message for record in records if record.error_message] == []
+        assert [record.facts["left_out"] for record in records if "left_out" in record.facts] == []
+        assert re.findall(r"row-\d{5}", "".join([record.text for record in records])) == 3 * NAMES
+        assert {record.source for record in records} == {name}
+        assert [record.part for record in records] == list(range(len(records)))
+        assert f"{name}!/inner.zip!/0.txt" in [record.selector.partition(":")[0] for record in records]
+
+    def test_a_selector_reads_a_member_again(self, workspace, tmp_path):
+        (tmp_path / "a.zip").write_bytes(zipped({"d/b.txt": "one\ntwo\n"}))
+
+        selector = list(workspace.read_many("a.zip"))[-1].selector
+
+        assert "two" in workspace.tool("native").call({"files": selector}).text
+
+    def test_members_that_cannot_be_read_are_errors_of_their_own(self, workspace, tmp_path):
+        members = {"bad.pdf": "%PDF-1.7\n broken", "b.txt": "text\n", ".env": "KEY=1"}
+        (tmp_path / "a.zip").write_bytes(zipped(members))
+
+        found = [(record.selector, record.text, record.error_code) for record in workspace.read_many("a.zip")][1:]
+
+        assert found == [("a.zip!/bad.pdf", "", "unreadable"), ("a.zip!/b.txt:1-1", "text\n", "")]
+
+    def test_the_limit_of_bytes_names_the_members_after_it(self, workspace, tmp_path):
+        (tmp_path / "a.zip").write_bytes(zipped(dict.fromkeys("abcd", "x" * 100)))
+
+        records = list(workspace.read_many("a.zip", max_bytes=300))
+
+        assert [(record.selector, record.error_code) for record in records if record.is_error] == [
+            ("a.zip!/c", "too_large"),
+            ("a.zip", "too_large"),
+        ]
+        assert records[-1].error_message.startswith("1 member of a.zip not read: ")

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from eyespan.cli.options import Arguments, Parser, UsageError, text, whole_number
-from eyespan.escape import in_plain_words
+from eyespan.escape import in_plain_words, plural
 
 if TYPE_CHECKING:
     from eyespan.extras.bulk.export import ExportReport
+    from eyespan.workspace import Workspace
 
 
+MAX_NAMED = 10
+"""The unsearched targets and directories that are named."""
 HELP = """\
 usage: eyespan export TARGET... --to FILE [options]
 
@@ -24,12 +29,16 @@ page, image, with its source, version, kind, token count and errors.
   eyespan export 'src/**/*.py' --to -              to standard output
   eyespan export . --to corpus.parquet --jobs 4    a table (eyespan[tables])
   eyespan export . --to chunks.jsonl --chunk 400   chunks for retrieval
+  eyespan export . --to corpus.jsonl --exclude .git --exclude 'node_modules/'
+  eyespan export site --to site.jsonl --document   web pages as text, not as tags
   eyespan --root s3://bucket/docs export . --to docs.jsonl
 
-A second run reads only what is new or has changed, and so does a run after one
-that was killed; a table keeps the lines it was made of in FILE.jsonl for that.
-A file that cannot be read is a record with an error. Exit status: 0; 1 if the
-output cannot be written; 2 for wrong usage.
+The members of an archive are read like files. A second run reads only
+what is new or has changed, and so does a run after one that was killed; a table
+keeps the lines it was made of in FILE.jsonl for that. A file that cannot be read
+is a record with an error, counted in the last line. Exit status: 0; 1 if the
+output cannot be written, a target has no file, or a directory was not searched to
+its end; 2 for wrong usage.
 """
 
 
@@ -50,6 +59,13 @@ def add_options(parser: Parser) -> None:
         type=whole_number(10**6),
         help="cut texts by symbols, headings and lines into chunks of at most N tokens",
     )
+    parser.add_argument(
+        "--exclude",
+        metavar="PATTERN",
+        action="append",
+        help="names to leave out: *.log, build/, docs/**/old (repeatable)",
+    )
+    parser.add_argument("--document", action="store_true", help="HTML and mailboxes as documents, not as their source")
 
 
 def main(arguments: Arguments) -> int:
@@ -65,20 +81,24 @@ def main(arguments: Arguments) -> int:
         raise UsageError("export needs --to FILE. Try: eyespan export --help")
     jobs = arguments.values.get("jobs", 1)
     workers = jobs if jobs > 1 else 0
-    options = Options(arguments.values.get("max_bytes", MAX_BYTES), arguments.values.get("chunk", 0))
+    values = arguments.values
+    options = Options(values.get("max_bytes", MAX_BYTES), values.get("chunk", 0), values.get("document", False))
     if 0 < options.chunk_tokens < MIN_TOKENS:
         raise UsageError(f"--chunk must be at least {MIN_TOKENS}")
-    workspace = arguments.workspace()
+    try:
+        workspace = arguments.workspace().excluding(values.get("exclude", ()))
+    except ValueError as error:
+        raise UsageError(f"--exclude: {error}") from None
     if to == "-":
         try:
-            write_lines(workspace, arguments.operands, sys.stdout.buffer, workers=workers, options=options)
+            report = write_lines(workspace, arguments.operands, sys.stdout.buffer, workers=workers, options=options)
         except ChildProcessError as error:
             print(f"eyespan: {in_plain_words(error)}", file=sys.stderr)
             return 1
-        return 0
+        return _report_unsearched(report)
     if not to.endswith((".jsonl", ".parquet")):
         raise UsageError(f"--to must end in .jsonl or .parquet, or be -, not {to!r}")
-    progress = _Progress()
+    progress = _Progress(workspace, arguments.operands)
     write = export_table if to.endswith(".parquet") else export_lines
     try:
         report = write(workspace, arguments.operands, to, workers=workers, options=options, on_progress=progress)
@@ -92,16 +112,35 @@ def main(arguments: Arguments) -> int:
         f"{report.kept:,} unchanged, {os.path.getsize(to):,} bytes",
         file=sys.stderr,
     )
-    return 0
+    return _report_unsearched(report)
+
+
+def _report_unsearched(report: ExportReport) -> int:
+    """Name what was not searched on standard error; return the exit status."""
+    for one in report.unsearched[:MAX_NAMED]:
+        print(f"eyespan: {one}", file=sys.stderr)
+    if report.unsearched:
+        count = plural(len(report.unsearched), "target or directory", "targets or directories")
+        print(f"eyespan: not complete: {count} not read, {report.errors:,} errors in all", file=sys.stderr)
+    return 1 if report.unsearched else 0
 
 
 class _Progress:
     """A line on standard error while a person is watching."""
 
-    def __init__(self) -> None:
+    def __init__(self, workspace: Workspace, targets: Sequence[str]) -> None:
         self._is_on = sys.stderr.isatty()
         self._start = self._last = time.monotonic()
         self._is_shown = False
+        self._total: int | None = None
+        """The number of files; None while they are counted."""
+        if self._is_on and not any(root.is_remote for root in workspace.roots):
+            threading.Thread(target=self._count, args=(workspace, targets), daemon=True).start()
+
+    def _count(self, workspace: Workspace, targets: Sequence[str]) -> None:
+        from eyespan.extras.bulk.walk import find_files
+
+        self._total = sum([1 for _ in find_files(workspace, targets)])
 
     def __call__(self, report: ExportReport) -> None:
         now = time.monotonic()
@@ -109,7 +148,12 @@ class _Progress:
             return
         self._last = now
         rate = report.files / max(0.001, now - self._start)
-        sys.stderr.write(f"\r\x1b[K{report.files:,} files, {report.errors:,} errors, {rate:,.0f} files a second")
+        of, left = "", ""
+        if self._total is not None:
+            of, seconds = f" of {self._total:,}", max(0, self._total - report.files) / rate
+            left = f", {seconds // 60:.0f}:{seconds % 60:02.0f} left"
+        line = f"{report.files:,}{of} files, {report.errors:,} errors, {rate:,.0f} files a second{left}"
+        sys.stderr.write(f"\r\x1b[K{line}")
         sys.stderr.flush()
         self._is_shown = True
 

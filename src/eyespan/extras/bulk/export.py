@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from eyespan.errors import ReadError
+from eyespan.escape import named_path, visible
 from eyespan.extras.bulk.pool import Kept, read_found
 from eyespan.extras.bulk.reading import Options, version_of
 from eyespan.extras.bulk.record import SCHEMA
-from eyespan.extras.bulk.walk import find_files, order
+from eyespan.extras.bulk.walk import Unsearched, find_files, order
 
 if TYPE_CHECKING:
     from eyespan.workspace import Workspace
@@ -28,6 +29,8 @@ class ExportReport:
 
     def __init__(self) -> None:
         self.files = self.kept = self.records = self.errors = self.tokens = 0
+        self.unsearched: list[str] = []
+        """Targets without a file, and directories that were not searched to their end."""
 
 
 def export_lines(
@@ -141,7 +144,7 @@ def _all_lines(
     report: ExportReport,
 ) -> Iterator[list[bytes]]:
     """Yield the lines of each file: copied from an earlier result, or read."""
-    found = _found(workspace, targets, earlier, options)
+    found = _found(workspace, targets, earlier, options, report)
     for records in read_found(workspace, found, options, workers=workers, ordered=True):
         if isinstance(records, Kept):
             report.kept += 1
@@ -155,10 +158,12 @@ def _all_lines(
 
 
 def _found(
-    workspace: Workspace, targets: Iterable[str], earlier: list[_Earlier], options: Options
+    workspace: Workspace, targets: Iterable[str], earlier: list[_Earlier], options: Options, report: ExportReport
 ) -> Iterator[tuple[str, ReadError | Kept | None]]:
     """Yield the files of the walk, those that an earlier result has unchanged with their lines."""
     for path, error in find_files(workspace, targets):
+        if isinstance(error, Unsearched):
+            report.unsearched.append(f"{visible(path)}: {error}")
         if error is not None or not earlier:
             yield path, error
             continue
@@ -183,10 +188,11 @@ class _Earlier:
         line = self._file.readline()
         try:
             row: dict[str, Any] = json.loads(line)
-            if not line.endswith(b"\n") or not isinstance(row["source"], str):
+            if not line.endswith(b"\n"):
                 return None
+            row["source"] = named_path(row["source"])
             return row, line
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None  # the end, or what a killed run has left of a line
 
     def take(self, path: str) -> tuple[str, list[bytes]] | None:
@@ -214,4 +220,4 @@ class _Earlier:
 
 
 def _line(row: dict[str, Any]) -> bytes:
-    return json.dumps(row, ensure_ascii=False, sort_keys=False).encode("utf-8", "backslashreplace") + b"\n"
+    return json.dumps(row, ensure_ascii=False).encode() + b"\n"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext
 from eyespan.errors import ReadError
-from eyespan.extras.bulk.reading import MAX_BYTES, Options, failure, read_file
+from eyespan.extras.bulk.reading import MAX_BYTES, Options, failure, read_file, valid_record
 from eyespan.extras.bulk.record import Record
 from eyespan.extras.bulk.walk import find_files
 from eyespan.extras.bulk.worker import BulkWorker, Ended
@@ -43,6 +43,8 @@ def read_many(
     max_in_flight: int = MAX_IN_FLIGHT,
     max_bytes: int = MAX_BYTES,
     chunk_tokens: int | None = None,
+    document: bool = False,
+    exclude: Iterable[str] = (),
     context: CallContext | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> Iterator[Record]:
@@ -50,8 +52,10 @@ def read_many(
 
     `workers=0` reads in this process, more start so many others. With `ordered` the files come in the order of the
     walk. `max_bytes` limits text and images of one file. `chunk_tokens` cuts texts by structure into chunks of at most
-    so many tokens, each with a selector that reads it again. Cancel `context` to stop. `on_progress` is called with the
-    number of files that are done. A file that cannot be read is a record with an error, never an exception.
+    so many tokens, each with a selector that reads it again. `document` reads web pages and mailboxes as documents, not
+    as their source. `exclude` are patterns of names that are left out, as those of deny rules. Cancel `context` to
+    stop. `on_progress` is called with the number of files that are done. A file that cannot be read is a record with an
+    error, never an exception.
 
     Raises: ChildProcessError, while it yields, if a process cannot be started.
     """
@@ -60,8 +64,9 @@ def read_many(
         raise ValueError("workers must not be negative; max_in_flight and max_bytes must be more than 0")
     if chunk_tokens is not None and chunk_tokens < MIN_TOKENS:
         raise ValueError(f"chunk_tokens must be at least {MIN_TOKENS}, not {chunk_tokens}")
+    workspace = workspace.excluding(exclude)
     found = find_files(workspace, names)
-    options = Options(max_bytes, chunk_tokens or 0)
+    options = Options(max_bytes, chunk_tokens or 0, document)
     files = read_found(workspace, found, options, workers=workers, ordered=ordered, max_in_flight=max_in_flight)
     return _flat(files, context, on_progress)
 
@@ -82,7 +87,7 @@ def read_found(
 
 
 def _result(path: str, known: ReadError | Kept) -> list[Record] | Kept:
-    return known if isinstance(known, Kept) else [failure(path, known)]
+    return known if isinstance(known, Kept) else [valid_record(failure(path, known))]
 
 
 def _flat(
@@ -119,7 +124,7 @@ class _WorkerPool:
             self._idle.append(worker)
             return records
         message = "the process that read it ended; the file was given up"
-        return [Record(path, selector=path, error_code="crash", error_message=message)]
+        return [valid_record(Record(path, selector=path, error_code="crash", error_message=message))]
 
     def _take(self) -> BulkWorker:
         try:

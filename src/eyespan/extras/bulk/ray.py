@@ -16,7 +16,7 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from eyespan.extras.bulk.reading import MAX_BYTES, Options, failure, read_file
+from eyespan.extras.bulk.reading import MAX_BYTES, Options, failure, read_file, valid_record
 from eyespan.extras.bulk.record import SCHEMA, Record
 from eyespan.extras.bulk.walk import find_files
 
@@ -60,7 +60,7 @@ def read_dataset(
 
     found = list(find_files(workspace, [targets] if isinstance(targets, str) else targets))
     paths = [{"path": path} for path, error in found if error is None]
-    failed = [failure(path, error) for path, error in found if error is not None]
+    failed = [valid_record(failure(path, error)) for path, error in found if error is not None]
     blocks = max(actors, -(-len(paths) // (4 * FILES_PER_BATCH)))
     records = ray.data.from_items(paths, override_num_blocks=min(blocks, len(paths)) or 1).map_batches(
         RayReader,
@@ -78,7 +78,4 @@ def _table(records: list[Record]) -> Any:
     types = {"string": pyarrow.large_string(), "binary": pyarrow.large_binary(), "int32": pyarrow.int32()}
     columns: dict[str, list[Any]] = {name: [getattr(record, name) for record in records] for name in SCHEMA}
     columns["facts"] = [json.dumps(dict(record.facts)) for record in records]
-    for name, kind in SCHEMA.items():
-        if kind == "string":  # a name that is not UTF-8 has lone surrogates
-            columns[name] = [text.encode("utf-8", "backslashreplace").decode() for text in columns[name]]
     return pyarrow.table({name: pyarrow.array(columns[name], types[kind]) for name, kind in SCHEMA.items()})

@@ -9,11 +9,23 @@ from typing import TYPE_CHECKING, Any
 from eyespan import kinds
 from eyespan.context import CallContext
 from eyespan.errors import ReadError, TooLarge
+from eyespan.escape import plural, valid_text, valid_tree, written_path
 from eyespan.extras.bulk.record import Record
 from eyespan.extras.bulk.windows import selector_of, windows
 from eyespan.kinds import Kind
-from eyespan.model import ImagePart, NotePart, Part, ReadRequest, TextPart
+from eyespan.model import (
+    ArchiveOptions,
+    DocumentOptions,
+    ImagePart,
+    Lines,
+    NotePart,
+    Part,
+    ReadRequest,
+    TextPart,
+)
 from eyespan.opened import Opened
+from eyespan.sources import MAX_DEPTH
+from eyespan.sources.members import FILE, HARD_LINK, MAX_MEMBERS
 from eyespan.tokens import estimate
 
 if TYPE_CHECKING:
@@ -23,7 +35,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 64 << 20
 """The text and images that are taken of one file unless the caller gives another limit."""
-RECORDS_VERSION = 2
+RECORDS_VERSION = 3
 """Changes when the same file gives other records, so that an export by an earlier release is not kept."""
 _MEMORY = "not enough memory"
 
@@ -36,53 +48,121 @@ class Options:
     """The text and images that are taken of one file."""
     chunk_tokens: int = 0
     """The limit of a chunk; 0: parts as the file has them."""
+    document: bool = False
+    """Web pages and mailboxes are read as documents, not as their source."""
 
     @property
     def suffix(self) -> str:
         """Return what a version ends with, because chunks of another size are other parts."""
-        return f"-chunks-{self.chunk_tokens}" if self.chunk_tokens else ""
+        return f"{'-document' * self.document}{f'-chunks-{self.chunk_tokens}' if self.chunk_tokens else ''}"
+
+    @property
+    def surfaces(self) -> frozenset[str]:
+        """Return the kinds that are read as documents."""
+        return frozenset({"native", kinds.SOURCES} if self.document else {"native"})
 
 
 def read_file(workspace: Workspace, path: str, options: Options) -> list[Record]:
-    """Return the records of one file: its parts, and one with an error if something could not be read."""
-    records: list[Record] = []
-    version = kind = ""
-    context = CallContext(workspace.deadline_seconds)
-    try:
-        max_bytes = options.max_bytes
-        request = ReadRequest(path, documents=frozenset({"native"}), encoding="auto", reports_encoding=True)
-        with workspace.engine.open(request, context) as opened:
-            kind, version = opened.kind.name, _version(opened) + options.suffix
-            if options.chunk_tokens and (chunks := _chunks(opened, path, options)) is not None:
-                for chunk in chunks:
-                    records.append(_chunk_record(path, chunk, len(records), kind, version))
-                return _with_facts(records, opened, path, kind, version)
-            taken_bytes = 0
-            for found in _records(opened, path):
-                taken_bytes += len(found.text.encode("utf-8", "surrogatepass")) + len(found.data)
-                if taken_bytes > max_bytes:
-                    raise TooLarge(path, size_bytes=opened.facts.size_bytes, limit_bytes=max_bytes)
-                records.append(replace(found, part=len(records), kind=kind, version=version))
-            return _with_facts(records, opened, path, kind, version)
-    except ReadError as error:
-        records.append(failure(path, error, part=len(records), kind=kind, version=version))
-    except MemoryError:
-        records = [Record(path, version=version, kind=kind, selector=path, error_code="memory", error_message=_MEMORY)]
-    return records
+    """Return the records of one file: its parts, those of its members if it is an archive, and an error for each of
+    them that could not be read.
+    """
+    found = _FileRecords(workspace, path, options)
+    found.add("", 0)
+    return [valid_record(record) for record in found.records]
 
 
-def _chunks(opened: Opened, path: str, options: Options) -> Iterator[Chunk] | None:
-    from eyespan.extras.bulk.chunks import chunks_of
+class _FileRecords:
+    """The records of one file while it is read."""
 
-    return chunks_of(opened, path, options.chunk_tokens, options.max_bytes)
+    def __init__(self, workspace: Workspace, path: str, options: Options) -> None:
+        self.records: list[Record] = []
+        self._workspace, self._path, self._options = workspace, path, options
+        self._left_bytes = options.max_bytes
+        self._version = ""
+
+    def add(self, member: str, depth: int) -> None:
+        """Add the records of the file, or of a member of it, then those of the members that are nested in it."""
+        name, first, kind = f"{self._path}!/{member}" if member else self._path, len(self.records), ""
+        members: list[str] = []
+        request = ReadRequest(
+            self._path,
+            member=member,
+            documents=self._options.surfaces,
+            options=DocumentOptions(archive=ArchiveOptions(MAX_MEMBERS)),
+            encoding="auto",
+            reports_encoding=True,
+        )
+        try:
+            with self._workspace.engine.open(request, CallContext(self._workspace.deadline_seconds)) as opened:
+                kind = opened.kind.name
+                self._version = self._version or _version(opened) + self._options.suffix
+                for record in self._parts_of(opened, name):
+                    self._left_bytes -= len(record.text.encode("utf-8", "surrogatepass")) + len(record.data)
+                    if self._left_bytes < 0:
+                        raise self._too_large(opened.facts.size_bytes)
+                    self._append(record, kind)
+                if len(self.records) == first:
+                    self._append(Record(self._path, selector=name), kind)
+                self.records[first] = replace(
+                    self.records[first], facts={**_facts(opened), **self.records[first].facts}
+                )
+                if opened.kind is kinds.ARCHIVE:
+                    members = self._members(opened, first, depth)
+        except ReadError as error:
+            self._append(failure(self._path, error, selector=name), kind)
+        except MemoryError:
+            del self.records[first:]
+            self._append(Record(self._path, selector=name, error_code="memory", error_message=_MEMORY), kind)
+        for number, one in enumerate(members):
+            if self._left_bytes < 0:
+                rest = failure(self._path, self._too_large(0), selector=name)
+                message = f"{plural(len(members) - number, 'member')} of {name} not read: {rest.error_message}"
+                self._append(replace(rest, error_message=message), kind)
+                return
+            self.add(f"{member}!/{one}" if member else one, depth + 1)
+
+    def _append(self, record: Record, kind: str) -> None:
+        number = len(self.records)
+        self.records.append(replace(record, source=self._path, part=number, kind=kind, version=self._version))
+
+    def _too_large(self, size_bytes: int) -> TooLarge:
+        return TooLarge(self._path, size_bytes=size_bytes, limit_bytes=self._options.max_bytes)
+
+    def _parts_of(self, opened: Opened, name: str) -> Iterator[Record]:
+        """Yield the records of an opened file: chunks, or parts as the file has them. Raises: ReadError."""
+        from eyespan.extras.bulk.chunks import chunks_of
+
+        tokens = self._options.chunk_tokens
+        chunks = chunks_of(opened, name, tokens, max(1, self._left_bytes)) if tokens else None
+        return _records(opened, name) if chunks is None else (_chunk_record(self._path, chunk) for chunk in chunks)
+
+    def _members(self, opened: Opened, first: int, depth: int) -> list[str]:
+        """Return the names of the files in an archive; none of an archive nested so deep that they cannot be opened."""
+        facts = opened.read().extra
+        names = [member["name"] for member in facts["members"] if member["what"] in (FILE, HARD_LINK)]
+        if depth < MAX_DEPTH:
+            return names
+        left_out = f"the contents of {plural(len(names), 'member')}"
+        record = self.records[first]
+        self.records[first] = replace(record, facts={**record.facts, "left_out": left_out})
+        return []
 
 
-def _chunk_record(path: str, chunk: Chunk, number: int, kind: str, version: str) -> Record:
+def valid_record(record: Record) -> Record:
+    """Return a record of valid text. A name that is not UTF-8 is escaped such that it leads back to its file."""
+    return replace(
+        record,
+        source=written_path(record.source),
+        selector=written_path(record.selector),
+        text=valid_text(record.text),
+        facts=valid_tree(record.facts),
+        error_message=valid_text(record.error_message),
+    )
+
+
+def _chunk_record(path: str, chunk: Chunk) -> Record:
     return Record(
         path,
-        version=version,
-        part=number,
-        kind=kind,
         selector=chunk.selector,
         text=chunk.text,
         tokens=estimate(chunk.text),
@@ -90,19 +170,9 @@ def _chunk_record(path: str, chunk: Chunk, number: int, kind: str, version: str)
     )
 
 
-def _with_facts(records: list[Record], opened: Opened, path: str, kind: str, version: str) -> list[Record]:
-    """Return the records of a file, at least one, the first with the facts of the file."""
-    if not records:
-        records.append(Record(path, version=version, kind=kind, selector=path))
-    records[0] = replace(records[0], facts={**_facts(opened), **records[0].facts})
-    return records
-
-
-def failure(path: str, error: ReadError, *, part: int = 0, kind: str = "", version: str = "") -> Record:
+def failure(path: str, error: ReadError, *, selector: str = "") -> Record:
     """Return the record of a file, or the rest of one, that could not be read."""
-    return Record(
-        path, version=version, part=part, kind=kind, selector=path, error_code=error.code, error_message=str(error)
-    )
+    return Record(path, selector=selector or path, error_code=error.code, error_message=str(error))
 
 
 def version_of(workspace: Workspace, path: str, options: Options) -> str:
@@ -124,8 +194,12 @@ def _version(opened: Opened) -> str:
 
 
 def _facts(opened: Opened) -> Mapping[str, Any]:
-    facts = opened.facts
-    return {"size_bytes": facts.size_bytes, "mtime_ns": facts.mtime_ns}
+    """Return size and time of a file, and the encoding of a text, with the share of such guesses that is right."""
+    facts: dict[str, Any] = {"size_bytes": opened.facts.size_bytes, "mtime_ns": opened.facts.mtime_ns}
+    if is_read_by_lines(opened.kind):
+        found = opened.read(Lines(1, 1), as_text=True).extra
+        facts |= {name: found[name] for name in ("encoding", "encoding_confidence") if name in found}
+    return facts
 
 
 def _records(opened: Opened, path: str) -> Iterator[Record]:

@@ -7,11 +7,13 @@ send in that order.
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext
-from eyespan.errors import NotRegular, ReadError
+from eyespan.errors import NotFound, NotRegular, ReadError
+from eyespan.escape import named_path
 from eyespan.guard.paths import as_relative
 
 if TYPE_CHECKING:
@@ -23,34 +25,46 @@ MAX_DEPTH = 64
 """Directories deeper than this are an error, not a search without end."""
 
 
+class Unsearched(ReadError):
+    """Reports a target without a file, or a directory that was not searched to its end: files may be missing."""
+
+    def __init__(self, error: ReadError, reason: str = "") -> None:
+        super().__init__(error.path, reason or str(error))
+        self.code = error.code
+
+
 def find_files(workspace: Workspace, targets: Iterable[str]) -> Iterator[tuple[str, ReadError | None]]:
     """Yield the path of each file that the targets name, once per target; a path that cannot be searched has an error.
 
     A target is a file, a directory with everything below it, or a pattern with `*`, `?`, `[...]` and `**`. Links that
     a directory contains are not followed, so nothing is found twice. Names that a rule forbids are left out.
     """
-    for target in targets:
+    for target in map(named_path, targets):
         if any(sign in target for sign in "*?["):
             fixed = target.partition("*")[0].partition("?")[0].partition("[")[0].rpartition("/")[0]
             pattern = _compiled(target)
             start = fixed or ("/" if target.startswith("/") else ".")
+            has_match = False
             for path, error in _below(workspace, start, "" if start == "." else None, 0):
-                is_unsearched = error is not None and not isinstance(error, NotRegular)
-                if is_unsearched or pattern.fullmatch(path):
+                if isinstance(error, Unsearched) or pattern.fullmatch(path):
+                    has_match = True
                     yield path, error
+            if not has_match:
+                yield target, Unsearched(NotFound(target), "no file matches")
         else:
             yield from _named(workspace, target)
 
 
 def _named(workspace: Workspace, target: str) -> Iterator[tuple[str, ReadError | None]]:
     try:
-        workspace.engine.list(target, CallContext(workspace.deadline_seconds))
-    except NotRegular as error:
-        yield target, None if error.what in ("file", "web directory") else error  # a web server lists nothing
-    except ReadError:
-        yield target, None  # reading it reports the reason
+        status = workspace.engine.describe(target, CallContext(workspace.deadline_seconds))
+    except ReadError as error:
+        yield target, None if "!/" in target else Unsearched(error)
     else:
-        yield from _below(workspace, target.rstrip("/") or "/", "" if target in (".", "./") else None, 0)
+        if stat.S_ISDIR(status.st_mode):
+            yield from _below(workspace, target.rstrip("/") or "/", "" if target in (".", "./") else None, 0)
+        else:
+            yield target, None
 
 
 def _below(
@@ -68,7 +82,7 @@ def _below(
             path = as_relative(base + entry.name)
             if entry.what == "directory":
                 if depth >= MAX_DEPTH:
-                    yield path, NotRegular(path, what="directory")
+                    yield path, Unsearched(NotRegular(path, what="directory"))
                 else:
                     yield from _below(workspace, path, None, depth + 1)
             elif entry.what == "file":
@@ -76,7 +90,7 @@ def _below(
             elif entry.what == "other":
                 yield path, NotRegular(path, what="other")
     except ReadError as error:
-        yield directory, error
+        yield directory, Unsearched(error)
 
 
 def _entries(workspace: Workspace, directory: str) -> Iterator[Entry]:

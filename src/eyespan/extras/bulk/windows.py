@@ -133,10 +133,9 @@ def _left_out(facts: Mapping[str, Any], kind: str) -> str:
     if facts.get("left_out_values"):
         found.append("values after the first 100,000")
     if kind == "archive":
-        found.append(f"the contents of {plural(facts['total_members'], 'member')}")
         unlisted = facts["total_members"] - len(facts["members"])
         if unlisted:
-            found.append(f"the names of {unlisted} of them")
+            found.append(f"{plural(unlisted, 'member')}")
         if "complaint" in facts:
             found.append(f"what cannot be listed: {facts['complaint']}")
     if kind == "data":
