@@ -88,7 +88,6 @@ STARTING_PROCESSES = {
 
 PARSING = {
     "extras/http/page/activity.py": "a line of the audit log that a person named",
-    "extras/http/page/local_server.py": "a request of the page, of bounded size",
     "extras/bulk/export.py": "a line of an earlier result",
     "extras/bulk/worker.py": "values that the other end of its pipe has pickled",
     "extras/bulk/ray.py": "tables that it makes of records",

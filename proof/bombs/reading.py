@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from eyespan import Reply, Tool, Workspace
-from eyespan.extras.http import preload
 from eyespan.sandbox.process import return_memory
 from proof.bombs.calls import DIALECTS, TOOLS, calls, plain_call
 
@@ -53,7 +52,6 @@ class Reading:
 
     def warm_up(self) -> None:
         """Load every module and the worker, and note the answers for the plain file."""
-        preload.load_all()  # as `eyespan serve --http` does
         for _ in range(2):
             for dialect, tool in self.tools.items():
                 for name in self.samples:

@@ -198,8 +198,8 @@ DEFECTS = (
     Defect(
         name="a call that waits keeps the next ones waiting",
         file=f"{SRC}/extras/http/call_pool.py",
-        old="        if needs_thread:\n",
-        new="        if False:\n",
+        old="            if self._running == self._threads:\n",
+        new="            if not self._threads:\n",
         tests="tests/extras/http/test_call_pool.py -k long",
     ),
     Defect(

@@ -11,7 +11,7 @@ import pytest
 from tests.server.clients import HttpServer
 from tests.server.conftest import endless, hostile_paths, lines, mount, tree  # noqa: F401  (fixtures)
 
-WITHOUT_EXTRA = ("test_log.py", "test_preload.py")
+WITHOUT_EXTRA = ("test_log.py",)
 """The tests that do not need the package of the extra [http], besides those of the page."""
 collect_ignore = []
 if find_spec("httptools") is None:

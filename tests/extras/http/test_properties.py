@@ -11,7 +11,7 @@ from eyespan.extras.http import cancellation, checks, eviction, streamable
 from eyespan.extras.http.auth import rate
 from eyespan.extras.http.checks import Head, Rejected, RequestRules
 from eyespan.extras.http.eviction import Candidate
-from eyespan.extras.http.page import served
+from eyespan.extras.http.page import api, served
 from eyespan.server import json_messages
 from eyespan.server.mcp_names import RpcError
 from tests.clock import Clock
@@ -96,8 +96,8 @@ def test_a_body_is_a_message_or_a_refusal_with_an_answer(body, headers):
 def test_a_request_of_the_page_is_a_message_or_an_error(target, body):
     message = outcome(RpcError, served.message_of, target, body)
     if isinstance(message, RpcError):
-        assert target.partition(b"?")[0] == served.CALL_PATH
-        assert served.status_of({"error": message.as_json()}) == 400
+        assert target.partition(b"?")[0] == b"/view/api/call"
+        assert api.status_of({"error": message.as_json()}) == 400
         return
     assert isinstance(message.params, dict)
 

@@ -24,7 +24,6 @@ reload           tokens and certificates that change while the server runs
 tls              certificates
 metrics          Prometheus metrics, summed over the workers
 trimming         returns free memory to the system
-preload          the modules that a server loads before the first call
 auth/            tokens, OAuth, rate limits
 log              messages on standard error
 notify           messages to systemd

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from eyespan.extras.http import auth, preload, telemetry
+from eyespan.extras.http import auth, telemetry
 from eyespan.server import sandboxing
 from eyespan.server.serve_options import SYSTEMD, InvalidOptions, ServeOptions
 
@@ -80,7 +80,6 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
         page=_page(options),
     )
     services.seal()
-    preload.load_all()
     confinement = sandboxing.confine(options, services.roots, services.audit, reached=reached_addresses(options))
     url = url_of(options, listener)
     log.write("start", f"{url} ({token_note}); {confinement}", url=url, tokens=token_note, sandbox=confinement)

@@ -1,19 +1,15 @@
 """Reads in threads: at most `--calls` at once, others wait; the event loop never waits for a file.
 
-Every read runs in a thread, since a large file would keep all other connections waiting. One thread takes the calls as
-they come. Another one joins when a call has waited for `JOIN_SECONDS`, up to `--calls` of them. Small reads then run
-one after the other in one thread, which takes a third less CPU time than eight threads that compete for the
-interpreter, and a read that takes long delays the next one by a few milliseconds at most.
-
-A read that may wait for a file system moves to a thread of its own and gives its place to another, so such reads do not
-delay others; the guard limits their number (`guard.blocking`).
+Every read runs in a thread, since a large file would keep all other connections waiting. A read that may wait for a
+file system moves to a thread of its own and gives its place to another, so such reads do not delay others; the guard
+limits their number (`guard.blocking`).
 """
 
 from __future__ import annotations
 
 import time
 from _queue import SimpleQueue
-from _thread import allocate_lock, start_new_thread
+from _thread import start_new_thread
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -33,8 +29,6 @@ Done = Callable[[dict[str, Any], list[bytes]], bool]
 
 BUSY_SECONDS = DEADLINE_SECONDS / 2
 """The longest time a call waits while `--calls` others run, if its deadline is not earlier."""
-JOIN_SECONDS = 0.003
-"""The time after which another thread takes a call that waits."""
 
 
 class PendingCall:
@@ -44,7 +38,9 @@ class PendingCall:
     memory of the call is then released when all of it was sent.
     """
 
-    __slots__ = ("answer", "context", "done", "encode", "message", "pieces", "session", "start", "waits_since")
+    __slots__ = (
+        "answer", "context", "done", "encode", "is_pooled", "message", "pieces", "session", "start", "waits_since",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -65,6 +61,8 @@ class PendingCall:
         self.answer: dict[str, Any] | None = None
         """The answer; None after a run means that the call would block, or was cancelled before it ran."""
         self.pieces: list[bytes] = []
+        self.is_pooled = True
+        """The call runs in one of the threads of the pool."""
         self.start = 0.0
         self.waits_since = 0.0
 
@@ -74,7 +72,7 @@ class PendingCall:
         return now - self.waits_since > (BUSY_SECONDS if seconds is None else min(BUSY_SECONDS, seconds))
 
 
-class Calls:
+class CallPool:
     """The calls of one worker. All methods but `_run_thread` and `_run_blocking` run in the event loop."""
 
     def __init__(
@@ -88,15 +86,12 @@ class Calls:
         self._telemetry = telemetry
         self._max_running = max_running
         self._metrics = metrics
-        self._lock = allocate_lock()
-        """Protects the three values that follow."""
         self._waiting: deque[PendingCall] = deque()
+        """Calls for which there is no thread."""
         self._running = 0
-        """Threads that take calls."""
-        self._sleeping = 0
-        """Threads that wait to be woken."""
-        self._wake: SimpleQueue[None] = SimpleQueue()
-        self._is_watching = False
+        """Calls that a thread has, or will take from the queue at once."""
+        self._threads = 0
+        self._queue: SimpleQueue[PendingCall] = SimpleQueue()
         self._finished: deque[PendingCall] = deque()
         self._is_waking = False
 
@@ -104,24 +99,15 @@ class Calls:
         """Run a call in a thread, or let it wait for one."""
         call.waits_since = self._loop.time()
         self._metrics.add("running", 1)
-        with self._lock:
-            self._waiting.append(call)
-            is_first = self._running == 0
-        if is_first:
-            self._add_thread()
-        elif not self._is_watching:
-            self._is_watching = True
-            self._loop.call_later(JOIN_SECONDS, self._watch)
+        self._waiting.append(call)
+        self._fill()
 
     def expire(self, now: float) -> None:
-        """Answer the calls that have waited for too long."""
-        while True:
-            with self._lock:
-                if not self._waiting or not self._waiting[0].has_waited_too_long(now):
-                    return
-                call = self._waiting.popleft()
+        """Answer the calls that have waited for too long, and try to start the others."""
+        while self._waiting and self._waiting[0].has_waited_too_long(now):
             self._metrics.add("running", -1)
-            self._refuse(call)
+            self._refuse(self._waiting.popleft())
+        self._fill()
 
     def _refuse(self, call: PendingCall) -> None:
         self._metrics.count_rejected("busy")
@@ -129,51 +115,26 @@ class Calls:
         answer = messages.error_answer(call.message.request_id, busy)
         call.done(answer, call.encode(answer))
 
-    def _watch(self) -> None:
-        """Let another thread join if a call has waited for some time; look again while calls wait."""
-        with self._lock:
-            self._is_watching = bool(self._waiting)
-            is_late = self._is_watching and self._loop.time() - self._waiting[0].waits_since >= JOIN_SECONDS
-            needs_thread = is_late and self._running < self._max_running
-        if needs_thread:
-            self._add_thread()
-        if self._is_watching:
-            self._loop.call_later(JOIN_SECONDS, self._watch)
-
-    def _add_thread(self) -> None:
-        with self._lock:
+    def _fill(self) -> None:
+        """Pass calls that wait to threads."""
+        while self._waiting and self._running < self._max_running:
+            if self._running == self._threads:
+                try:
+                    start_new_thread(self._run_thread, ())
+                except RuntimeError:  # no more threads: the call waits for one that runs, or expires
+                    return
+                self._threads += 1
             self._running += 1
-            has_thread = self._sleeping > 0
-            self._sleeping -= has_thread
-        if has_thread:
-            self._wake.put(None)
-            return
-        try:
-            start_new_thread(self._run_thread, ())
-        except RuntimeError:  # no more threads; the running ones take the calls, or these wait until they expire
-            with self._lock:
-                self._running -= 1
+            self._queue.put(self._waiting.popleft())
 
     def _run_thread(self) -> None:
         while True:
-            call = self._next_call()
-            if call is None:
-                self._wake.get()
-                continue
+            call = self._queue.get()
             call.start = time.perf_counter()
             if not call.context.cancelled:
                 _compute(call)
             self._post(call)
             del call  # its answer may be large, and the next call may be far away
-
-    def _next_call(self) -> PendingCall | None:
-        """Take a call. Without one, the thread sleeps until it is woken."""
-        with self._lock:
-            if self._waiting:
-                return self._waiting.popleft()
-            self._running -= 1
-            self._sleeping += 1
-            return None
 
     def _run_blocking(self, call: PendingCall) -> None:
         _compute(call)
@@ -195,11 +156,15 @@ class Calls:
             self._finish(self._finished.popleft())
 
     def _finish(self, call: PendingCall) -> None:
+        if call.is_pooled:
+            self._running -= 1
+            self._fill()
         if call.context.cancelled:
             call.answer = messages.cancelled(call.message.request_id)
             call.pieces = call.encode(call.answer)
         if call.answer is None:
             call.context.may_block = True
+            call.is_pooled = False
             try:
                 start_new_thread(self._run_blocking, (call,))
             except RuntimeError:  # no more threads

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from eyespan.extras.http.page.served import PageSession
+from eyespan.extras.http.page.api import Api
+from eyespan.extras.http.page.served import CallerBackend
 from eyespan.extras.http.read_ring import AuditAndRing, HolderSession, ReadRing
 from eyespan.guard import Root
 from eyespan.server.service import Service
@@ -94,10 +95,10 @@ class CallerServices:
             return Session(self.of(caller), holder=caller.name, version=version)
         return HolderSession(self.of(caller), holder=caller.name, version=version)
 
-    def page_session(self, caller: Caller) -> PageSession:
-        """Return the session of one request of the page of a caller."""
+    def page(self, caller: Caller) -> Api:
+        """Return the requests of the page of a caller."""
         assert self.ring is not None
-        return PageSession(self.of(caller), caller.name, self.ring)
+        return Api(CallerBackend(self.of(caller), caller.name, self.ring), caller.name)
 
     def _service(self, workspace: Workspace, dialects: tuple[str, ...]) -> Service:
         return Service.from_options(

@@ -12,7 +12,7 @@ from eyespan.extras.http import cancellation, streamable
 from eyespan.extras.http.call_pool import PendingCall
 from eyespan.extras.http.checks import Rejected
 from eyespan.extras.http.inbox import no_memory
-from eyespan.extras.http.page import served
+from eyespan.extras.http.page import api, served
 from eyespan.server import json_messages, mcp_names, messages
 from eyespan.server.mcp_names import RpcError
 from eyespan.server.progress import throttle
@@ -134,10 +134,10 @@ class Exchange:
         try:
             message = self._parse(lambda values: served.message_of(incoming.target, incoming.body, values))
         except RpcError as error:
-            self._send(400, headers, served.body_of(messages.error_answer(0, error)))
+            self._send(400, headers, api.body_of(messages.error_answer(0, error)))
             return
-        session = server.services.page_session(incoming.caller)
-        self._call(message, session, headers=headers, encode=served.body_of, status_of=served.status_of)
+        session = server.services.page(incoming.caller)
+        self._call(message, session, headers=headers, encode=api.body_of, status_of=api.status_of)
 
     def _parse(self, parse: Callable[[int], T]) -> T:
         """Return what `parse(values)` makes of the body, which is then free. Raises: Rejected, and what it raises."""

@@ -12,7 +12,7 @@ from eyespan.escape import in_plain_words
 from eyespan.extras.http import eviction
 from eyespan.extras.http.admission import Admission
 from eyespan.extras.http.auth import Tokens
-from eyespan.extras.http.call_pool import Calls
+from eyespan.extras.http.call_pool import CallPool
 from eyespan.extras.http.cancellation import Cancellations
 from eyespan.extras.http.checks import Rejected
 from eyespan.extras.http.connection import Connection
@@ -61,7 +61,7 @@ class HttpServer:
             from eyespan.extras.http.telemetry import Telemetry
 
             self._telemetry = Telemetry()
-        self.calls = Calls(loop, setup.options.calls, setup.metrics, self._telemetry)
+        self.calls = CallPool(loop, setup.options.calls, setup.metrics, self._telemetry)
         self.cancellations = Cancellations(setup.mailbox)
         self.page = setup.page
         self.admission = Admission(setup)

@@ -13,7 +13,7 @@ import pytest
 
 from eyespan import Workspace
 from eyespan.extras.http.page.activity import Activity
-from eyespan.extras.http.page.api import Api
+from eyespan.extras.http.page.api import Api, WorkspaceBackend
 from eyespan.extras.http.page.local_server import ViewServer
 from tests.extras.http.page.command import Browser, running
 
@@ -44,7 +44,7 @@ def tree(tmp_path_factory):
 def server(tree, tmp_path_factory):
     log = tmp_path_factory.mktemp("log") / "reads.jsonl"
     with Workspace(tree) as workspace:
-        server = ViewServer(Api.of_workspace(workspace, Activity(str(log))))
+        server = ViewServer(Api(WorkspaceBackend(workspace, Activity(str(log)))))
         server.log = log
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server

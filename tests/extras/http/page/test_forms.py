@@ -7,9 +7,10 @@ import re
 import pytest
 
 from eyespan import Workspace
+from eyespan.context import CallContext
 from eyespan.dialects import dialect_names, forms
 from eyespan.extras.http.page.activity import Activity
-from eyespan.extras.http.page.api import Api
+from eyespan.extras.http.page.api import Api, WorkspaceBackend
 
 LINES = 2100
 
@@ -19,7 +20,7 @@ def place(tmp_path_factory):
     root = tmp_path_factory.mktemp("place")
     (root / "a b.txt").write_text("".join(f"row {n:04} here\n" for n in range(1, LINES + 1)))
     with Workspace(root) as workspace:
-        yield Api.of_workspace(workspace, Activity()), workspace
+        yield Api(WorkspaceBackend(workspace, Activity())), workspace
 
 
 READERS = {**dict.fromkeys(dialect_names()), "filesystem": "read_text_file", "gemini": "read_file"}
@@ -34,12 +35,12 @@ def rows(answer):
 @pytest.mark.parametrize("name", READERS)
 def test_reading_on_reaches_the_end_of_the_file(place, name):
     api, _ = place
-    answer = api.call({"dialect": name, "tool": READERS[name], "file": {"path": "a b.txt"}})
+    answer = api.call({"dialect": name, "tool": READERS[name], "file": {"path": "a b.txt"}}, CallContext())
     read = rows(answer)
     while answer["next"]:
         (following,) = answer["next"]
         assert following["arguments"] is not None, following
-        answer = api.call({"dialect": name, "tool": READERS[name], "arguments": following["arguments"]})
+        answer = api.call({"dialect": name, "tool": READERS[name], "arguments": following["arguments"]}, CallContext())
         read += rows(answer)
 
     assert read == list(range(1, LINES + 1))
@@ -48,8 +49,8 @@ def test_reading_on_reaches_the_end_of_the_file(place, name):
 @pytest.mark.parametrize("name", [name for name in READERS if name != "filesystem"])
 def test_the_same_lines_are_read_in_every_dialect(place, name):
     api, _ = place
-    first = api.call({"dialect": "claude", "arguments": {**path_of(place), "offset": 19, "limit": 3}})
-    answer = api.call({"dialect": name, "tool": READERS[name], "file": first["file"]})
+    first = api.call({"dialect": "claude", "arguments": {**path_of(place), "offset": 19, "limit": 3}}, CallContext())
+    answer = api.call({"dialect": name, "tool": READERS[name], "file": first["file"]}, CallContext())
 
     assert first["file"] == {"path": "a b.txt", "first": 20, "last": 22}
     assert rows(answer) == rows(first) == [20, 21, 22]
@@ -83,9 +84,9 @@ def test_every_tool_with_a_path_has_a_field_for_it(place):
 )
 def test_reading_on_after_a_range_drops_what_contradicts_it(place, arguments):
     api, _ = place
-    answer = api.call({"dialect": "forge", "arguments": {"path": "a b.txt", **arguments}})
+    answer = api.call({"dialect": "forge", "arguments": {"path": "a b.txt", **arguments}}, CallContext())
     (following,) = answer["next"]
-    on = api.call({"dialect": "forge", "arguments": following["arguments"]})
+    on = api.call({"dialect": "forge", "arguments": following["arguments"]}, CallContext())
 
     assert rows(on)[0] == rows(answer)[-1] + 1
 

@@ -11,7 +11,7 @@ import pytest
 
 from eyespan import Workspace
 from eyespan.extras.http.page.activity import Activity, summary
-from eyespan.extras.http.page.api import Api
+from eyespan.extras.http.page.api import Api, WorkspaceBackend
 from eyespan.extras.http.page.local_server import ViewServer
 from eyespan.extras.http.page.static_files import FILES, HEADERS
 
@@ -31,7 +31,7 @@ def server(tmp_path, log):
     (tree / "<img src=x onerror=alert(1)>.txt").write_text("<script>alert(1)</script>\n")
     (tree / ".env").write_text("KEY=1\n")
     with Workspace(tree) as workspace:
-        server = ViewServer(Api.of_workspace(workspace, Activity(str(log))))
+        server = ViewServer(Api(WorkspaceBackend(workspace, Activity(str(log)))))
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield server
         server.shutdown()

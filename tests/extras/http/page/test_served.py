@@ -206,4 +206,4 @@ def test_addresses_become_messages(target, method, params):
 @pytest.mark.parametrize("body", [b"", b"null", b"[1]", b'{"a":'])
 def test_a_body_that_is_no_object_is_refused(body):
     with pytest.raises(RpcError):
-        served.message_of(served.CALL_PATH, body)
+        served.message_of(b"/view/api/call", body)

@@ -6,6 +6,7 @@ import time
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import parse_qs
 
 from eyespan.context import CallContext
 from eyespan.dialects import dialect_class, dialect_names, forms
@@ -13,12 +14,20 @@ from eyespan.errors import ReadError
 from eyespan.extras.http.page.activity import Activity
 from eyespan.model import IMAGE_TOKENS, Content, ImageContent, Reply, TextContent
 from eyespan.recorder import Recorder, facts, watched
+from eyespan.server import json_messages
+from eyespan.server.mcp_names import BUSY, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from eyespan.server.messages import Message
 from eyespan.tokens import estimate
 from eyespan.tool import Tool
 from eyespan.workspace import Workspace
 
 if TYPE_CHECKING:
     from eyespan.guard.listing import Listing
+
+
+MAX_NAMES = 10_000
+"""Names of one directory that are sent."""
+STATUS_BY_CODE = {INVALID_PARAMS: 400, METHOD_NOT_FOUND: 404, BUSY: 503, INTERNAL_ERROR: 500}
 
 
 class Backend(Protocol):
@@ -40,10 +49,6 @@ class Backend(Protocol):
 
     def since(self, after: str) -> dict[str, Any]:
         """Return the reads after a position, as `Activity.since` does."""
-
-
-class BadRequest(Exception):
-    """A request of the page that cannot be answered."""
 
 
 class WorkspaceBackend:
@@ -72,16 +77,23 @@ class WorkspaceBackend:
 
 
 class Api:
-    """The requests of the page over one backend."""
+    """The requests of the page over one backend; `messages.answer` makes answers of them."""
 
-    def __init__(self, backend: Backend, deadline_seconds: float | None = None) -> None:
+    def __init__(self, backend: Backend, caller: str = "this page") -> None:
         self._backend = backend
-        self._deadline_seconds = deadline_seconds
+        self.caller = caller
 
-    @classmethod
-    def of_workspace(cls, workspace: Workspace, activity: Activity) -> Api:
-        """Return the requests over a workspace."""
-        return cls(WorkspaceBackend(workspace, activity), workspace.deadline_seconds)
+    def answer(self, method: str, params: Mapping[str, Any], context: CallContext) -> dict[str, Any]:
+        """Return the result of one request. Raises: RpcError, and WouldBlock if the context may not block."""
+        if method == "tools/call":
+            return self.call(params, context)
+        if method == "state":
+            return self.state()
+        if method == "names":
+            return self.names(params["path"], context)
+        if method == "activity":
+            return self._backend.since(params["after"])
+        raise RpcError(METHOD_NOT_FOUND, "no such page")
 
     def state(self) -> dict[str, Any]:
         """Return the roots and the tools of every dialect, each with the schema that its form is made of."""
@@ -94,30 +106,31 @@ class Api:
             dialects.append({"name": name, "summary": dialect_class(name).summary, "tools": specs})
         return {"roots": list(self._backend.roots), "dialects": dialects}
 
-    def names(self, path: str, context: CallContext | None = None) -> dict[str, Any]:
+    def names(self, path: str, context: CallContext) -> dict[str, Any]:
         """Return the names in a directory."""
         try:
-            listing = self._backend.list(path or ".", context or CallContext(self._deadline_seconds))
+            listing = self._backend.list(path or ".", context)
         except ReadError as error:
             return {"entries": [], "error": {"code": error.code, "message": str(error)}}
-        entries = [{"name": entry.name, "type": entry.what} for entry in listing.entries]
-        return {"entries": entries, "is_complete": not listing.partial, "error": None}
+        entries = [{"name": entry.name, "type": entry.what} for entry in listing.entries[:MAX_NAMES]]
+        is_complete = not listing.partial and len(listing.entries) <= MAX_NAMES
+        return {"entries": entries, "is_complete": is_complete, "error": None}
 
-    def call(self, request: Mapping[str, Any], context: CallContext | None = None) -> dict[str, Any]:
-        """Make one tool call and return its blocks, as the model receives them. Raises: BadRequest."""
+    def call(self, request: Mapping[str, Any], context: CallContext) -> dict[str, Any]:
+        """Make one tool call and return its blocks, as the model receives them. Raises: RpcError."""
         dialect, tool_name = request.get("dialect"), request.get("tool")
         toolsets = self._backend.toolsets()
         if not isinstance(dialect, str) or dialect not in toolsets:
-            raise BadRequest(f"no dialect {dialect!r}")
+            raise _bad_request(f"no dialect {dialect!r}")
         tools = {tool.spec.name: tool for tool in toolsets[dialect]}
         tool = tools.get(tool_name) if isinstance(tool_name, str) else next(iter(tools.values()))
         if tool is None:
-            raise BadRequest(f"{dialect} has no tool {tool_name!r}")
+            raise _bad_request(f"{dialect} has no tool {tool_name!r}")
         arguments = request.get("arguments")
         if "file" in request:
             arguments = self._arguments_of(tool, request["file"])
         started = time.perf_counter()
-        reply, recorder = self._backend.call(tool, arguments, context or CallContext(self._deadline_seconds))
+        reply, recorder = self._backend.call(tool, arguments, context)
         seconds = time.perf_counter() - started
         counted = reply.facts
         answer = {
@@ -142,15 +155,47 @@ class Api:
         return answer
 
     def _arguments_of(self, tool: Tool, file: Any) -> dict[str, Any]:
-        """Return the arguments that read a file of the tree or of another answer. Raises: BadRequest."""
+        """Return the arguments that read a file of the tree or of another answer. Raises: RpcError."""
         if not isinstance(file, dict) or not isinstance(file.get("path"), str):
-            raise BadRequest("file must be an object with a path")
+            raise _bad_request("file must be an object with a path")
         lines = {name: file[name] if isinstance(file.get(name), int) else None for name in ("first", "last")}
         return forms.arguments_of(tool.dialect, file["path"], self._backend.roots[0], **lines)
 
-    def activity(self, after: str) -> dict[str, Any]:
-        """Return the reads after a certain position, and the sums of all."""
-        return self._backend.since(after)
+
+def message_of(end: str, query: str, body: bytes | bytearray, values: int = 0) -> Message:
+    """Return the request for data at an address as a message. Raises: RpcError.
+
+    `end` is what follows `api/` in the path; `values` is that of `json_messages.loads`.
+    """
+    if end == "call":
+        try:
+            request = json_messages.loads(body, values)
+        except json_messages.Malformed:
+            request = None
+        if not isinstance(request, dict):
+            raise _bad_request("a JSON object is expected")
+        return Message(0, "tools/call", request)
+    try:
+        found = parse_qs(query, max_num_fields=16)
+    except ValueError:
+        found = {}
+    return Message(0, end, {name: found.get(name, [""])[-1] for name in ("path", "after")})
+
+
+def body_of(answer: Mapping[str, Any]) -> list[bytes]:
+    """Return the JSON of an answer for the page, in pieces."""
+    error = answer.get("error")
+    return json_messages.dumps(answer["result"] if error is None else {"message": error["message"]})
+
+
+def status_of(answer: Mapping[str, Any]) -> int:
+    """Return the HTTP status of an answer for the page."""
+    error = answer.get("error")
+    return 200 if error is None else STATUS_BY_CODE.get(error["code"], 500)
+
+
+def _bad_request(text: str) -> RpcError:
+    return RpcError(INVALID_PARAMS, text)
 
 
 def _block(block: Content) -> dict[str, Any]:

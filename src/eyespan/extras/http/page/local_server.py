@@ -13,10 +13,14 @@ import json
 import secrets
 import sys
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
-from eyespan.extras.http.page.api import Api, BadRequest
+from eyespan.context import CallContext
+from eyespan.extras.http.page import api
+from eyespan.extras.http.page.api import Api
 from eyespan.extras.http.page.static_files import FILES, HEADERS, load
+from eyespan.server import messages
+from eyespan.server.mcp_names import RpcError
 
 MAX_BODY_BYTES = 64 * 1024
 
@@ -26,10 +30,11 @@ class ViewServer(http.server.ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, api: Api, port: int = 0) -> None:
+    def __init__(self, api: Api, port: int = 0, *, deadline_seconds: float | None = None) -> None:
         """Raises: OSError, if the port is in use."""
         super().__init__(("127.0.0.1", port), _Handler)
         self.api = api
+        self.deadline_seconds = deadline_seconds
         self.hosts = {f"127.0.0.1:{self.server_port}", f"localhost:{self.server_port}"}
         self.path = f"/{secrets.token_urlsafe(12)}/"
         self.url = f"http://127.0.0.1:{self.server_port}{self.path}"
@@ -66,45 +71,23 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if not self._is_from_page():
             return
-        parts = urlsplit(self.path)
-        end = parts.path.removeprefix(self.server.path)
+        end = urlsplit(self.path).path.removeprefix(self.server.path)
         if end in FILES:
             name, media_type = FILES[end]
             self._send(200, load(name), media_type)
-            return
-        if not self._is_admitted():
-            return
-        values = {name: found[-1] for name, found in parse_qs(parts.query).items()}
-        if end == "api/state":
-            self._answer(self.server.api.state())
-        elif end == "api/names":
-            self._answer(self.server.api.names(values.get("path", "")))
-        elif end == "api/activity":
-            after = values.get("after", "0")
-            self._answer(self.server.api.activity(after))
-        else:
-            self._refuse(404, "no such page")
+        elif self._is_admitted():
+            self._answer(b"")
 
     def do_POST(self) -> None:
         if not self._is_from_page() or not self._is_admitted():
             return
         length = self.headers.get("Content-Length", "")
-        is_json = self.headers.get_content_type() == "application/json"
-        if self.path != f"{self.server.path}api/call" or not is_json:
-            self._refuse(404 if is_json else 415, "a JSON object for /api/call is expected")
-            return
-        if not length.isdigit() or int(length) > MAX_BODY_BYTES:
+        if self.headers.get_content_type() != "application/json":
+            self._refuse(415, "a JSON object for /api/call is expected")
+        elif not length.isdigit() or int(length) > MAX_BODY_BYTES:
             self._refuse(413, f"at most {MAX_BODY_BYTES} bytes")
-            return
-        try:
-            request = json.loads(self.rfile.read(int(length)))
-            if not isinstance(request, dict):
-                raise BadRequest("a JSON object is expected")
-            self._answer(self.server.api.call(request))
-        except (ValueError, RecursionError):
-            self._refuse(400, "the request is not JSON")
-        except BadRequest as error:
-            self._refuse(400, str(error))
+        else:
+            self._answer(self.rfile.read(int(length)))
 
     def _is_from_page(self) -> bool:
         """Refuse another path, and a Host or an Origin of another page: a name may have been bound to this address."""
@@ -131,9 +114,20 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._refuse(401, "the token is missing or wrong")
         return self.sets_cookie
 
-    def _answer(self, value: Any) -> None:
-        body = json.dumps(value, ensure_ascii=True, default=str).encode("ascii")
-        self._send(200, body, "application/json")
+    def _answer(self, body: bytes) -> None:
+        """Answer a request for data."""
+        parts = urlsplit(self.path)
+        end = parts.path.removeprefix(f"{self.server.path}api/")
+        if (end == "call") != (self.command == "POST"):
+            self._refuse(404, "no such page")
+            return
+        try:
+            message = api.message_of(end, parts.query, body)
+        except RpcError as error:
+            self._refuse(400, error.message)
+            return
+        answer = messages.answer(self.server.api, message, CallContext(self.server.deadline_seconds))
+        self._send(api.status_of(answer), b"".join(api.body_of(answer)), "application/json")
 
     def _refuse(self, status: int, message: str) -> None:
         self.close_connection = True

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs
 
 from eyespan.context import CallContext
+from eyespan.extras.http.page import api
 from eyespan.extras.http.page.activity import summary
-from eyespan.extras.http.page.api import Api, BadRequest
 from eyespan.extras.http.page.static_files import FILES, HEADERS, load
 from eyespan.extras.http.read_ring import CallerName
 from eyespan.model import Reply
-from eyespan.server import json_messages, mcp_names
-from eyespan.server.mcp_names import RpcError
 from eyespan.server.messages import Message
 from eyespan.tool import Tool
 
@@ -30,11 +27,7 @@ if TYPE_CHECKING:
 
 
 PATH = b"/view/"
-DATA_PREFIX = PATH + b"api/"
-CALL_PATH = DATA_PREFIX + b"call"
-MAX_NAMES = 10_000
-"""Names of one directory that are sent."""
-STATUS_BY_CODE = {mcp_names.INVALID_PARAMS: 400, mcp_names.BUSY: 503, mcp_names.INTERNAL_ERROR: 500}
+DATA_PREFIX = "/view/api/"
 
 
 class PageFiles:
@@ -86,55 +79,7 @@ class CallerBackend:
         return {"events": new, "last": last, **summary(kept), "log": None}
 
 
-class PageSession:
-    """One request of the page, as `Calls` runs them."""
-
-    def __init__(self, service: Service, holder: str, ring: ReadRing) -> None:
-        self.caller = holder
-        self._api = Api(CallerBackend(service, holder, ring))
-
-    def answer(self, method: str, params: Mapping[str, Any], context: CallContext) -> dict[str, Any]:
-        """Return the result of one request. Raises: RpcError, and WouldBlock if the context may not block."""
-        if method == "tools/call":
-            try:
-                return self._api.call(params, context)
-            except BadRequest as error:
-                raise RpcError(mcp_names.INVALID_PARAMS, str(error)) from None
-        if method == "state":
-            return self._api.state()
-        if method == "names":
-            found = self._api.names(params["path"], context)
-            found["entries"] = found["entries"][:MAX_NAMES]
-            return found
-        return self._api.activity(params["after"])
-
-
 def message_of(target: bytes, body: bytes | bytearray, values: int = 0) -> Message:
-    """Return a request of the page as a message. `values` is that of `json_messages.loads`. Raises: RpcError."""
-    path, _, query = target.partition(b"?")
-    if path == CALL_PATH:
-        try:
-            request = json_messages.loads(body, values)
-        except json_messages.Malformed:
-            request = None
-        if not isinstance(request, dict):
-            raise RpcError(mcp_names.INVALID_PARAMS, "a JSON object is expected")
-        return Message(0, "tools/call", request)
-    try:
-        found = parse_qs(query.decode("ascii"), max_num_fields=16)
-    except ValueError:
-        found = {}
-    fields = {name: found.get(name, [""])[-1] for name in ("path", "after")}
-    return Message(0, path[len(DATA_PREFIX) :].decode("latin-1"), fields)
-
-
-def body_of(answer: Mapping[str, Any]) -> list[bytes]:
-    """Return the JSON of an answer for the page, in pieces."""
-    error = answer.get("error")
-    return json_messages.dumps(answer["result"] if error is None else {"message": error["message"]})
-
-
-def status_of(answer: Mapping[str, Any]) -> int:
-    """Return the status of an answer for the page."""
-    error = answer.get("error")
-    return 200 if error is None else STATUS_BY_CODE.get(error["code"], 500)
+    """Return a request for data below /view as a message. `values`: see `json_messages.loads`. Raises: RpcError."""
+    path, _, query = target.decode("latin-1").partition("?")
+    return api.message_of(path.removeprefix(DATA_PREFIX), query if query.isascii() else "", body, values)

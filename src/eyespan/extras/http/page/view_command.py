@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from eyespan.cli.options import Arguments, Parser, UsageError, text, whole_number
 from eyespan.extras.http.page.activity import Activity
-from eyespan.extras.http.page.api import Api
+from eyespan.extras.http.page.api import Api, WorkspaceBackend
 from eyespan.extras.http.page.local_server import ViewServer
 
 HELP = """\
@@ -52,9 +52,9 @@ def main(arguments: Arguments) -> int:
     arguments.reject_operands("view")
     workspace = arguments.workspace()
     try:
-        server = ViewServer(
-            Api.of_workspace(workspace, Activity(arguments.values.get("audit"))), arguments.values.get("port", 0)
-        )
+        backend = WorkspaceBackend(workspace, Activity(arguments.values.get("audit")))
+        port = arguments.values.get("port", 0)
+        server = ViewServer(Api(backend), port, deadline_seconds=workspace.deadline_seconds)
     except OSError as error:
         raise UsageError(f"--port: {error.strerror or error}") from None
     signal.signal(signal.SIGTERM, signal.default_int_handler)
