@@ -374,7 +374,7 @@ def answers_in_this_process(tree, count):
 @pytest.mark.parametrize("logs", [True, False])
 def test_a_call_without_memory_for_its_answer_is_answered_and_so_are_the_others(tree, monkeypatch, logs):
     """The answer is made, but there is no memory for its JSON, nor perhaps for a line in the log."""
-    dumps = stdio.json_lines.dumps
+    dumps = stdio.json_messages.dumps
 
     def fail(message):
         if isinstance(message, dict) and "result" in message and message["id"] in (1, 3):
@@ -384,7 +384,7 @@ def test_a_call_without_memory_for_its_answer_is_answered_and_so_are_the_others(
     def log(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(stdio.json_lines, "dumps", fail)
+    monkeypatch.setattr(stdio.json_messages, "dumps", fail)
     if not logs:
         monkeypatch.setattr(logging.Logger, "error", log)
     found = {answer["id"]: answer for answer in answers_in_this_process(tree, 6)}
