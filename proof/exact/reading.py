@@ -112,10 +112,7 @@ def read_native(call, root: Path, name: str, budget: int = 100_000):
             raise Wrong(f"asked for {asked[-60:]!r}, got {header[-60:]!r}")
         for number in range(first, last + 1):
             line = lines.pop(0)
-            lead = (
-                f"{number}:{column}\t" if column > 1 else f"{number}\t" if number == first or number % 5 == 0 else "\t"
-            )
-            text = "" if lead == "\t" and not line else _without(line, lead)
+            text = _without(line, f"{number}:{column}\t" if column > 1 else f"{number}\t")
             if column > 1:
                 rows[-1] += text
             else:

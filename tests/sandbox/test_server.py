@@ -31,7 +31,7 @@ def tree(tmp_path):
     return root
 
 
-def inside(body, root, *, before="", options=(), enter=True, **environment):
+def inside(body, root, *, before="", options=(), reached=(), enter=True, **environment):
     """Run `body` in a process that has entered the sandbox of a server of `root`; return what it printed as JSON."""
     code = f"""
 import errno, json, os, socket, sys
@@ -48,7 +48,7 @@ def tried(act):
 workspace = Workspace({str(root)!r})
 root = {str(root)!r}
 {textwrap.dedent(before)}
-report = server.enter(needs_of(parse({list(options)!r}), workspace.roots)) if {enter} else None
+report = server.enter(needs_of(parse({list(options)!r}), workspace.roots, {list(reached)!r})) if {enter} else None
 {textwrap.dedent(body)}
 """
     done = subprocess.run(
@@ -258,6 +258,7 @@ def test_an_issuer_stays_reachable_and_no_other_port(tree):
             body,
             tree,
             options=["--http", "127.0.0.1:0", *where],
+            reached=[where[1]],
             PORTS=json.dumps([port, other.getsockname()[1]]),
         )
 
