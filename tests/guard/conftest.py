@@ -8,12 +8,12 @@ from eyespan.policy import Policy
 from .guard_calls import Watch
 
 
-@pytest.fixture(params=["openat2", "openat2-by-ctypes", "walk", "walk-by-name", "portable"])
+@pytest.fixture(params=["openat2", "walk", "walk-by-name", "portable"])
 def backend(request):
     return request.param
 
 
-@pytest.fixture(params=["openat2", "openat2-by-ctypes", "walk", "walk-by-name"])
+@pytest.fixture(params=["openat2", "walk", "walk-by-name"])
 def strong(request):
     """The backends that give the same answers, including every errno."""
     return request.param

@@ -24,7 +24,7 @@ PATHS = int(os.environ.get("EYESPAN_AGREEMENT_PATHS", size(short=2_000, long=100
 TREES = max(20, PATHS // 2500)
 WEAK_SHARE = 0.25
 """Of the paths that the weaker backend is asked for too: it is slower than all others together."""
-STRONG = ("openat2", "openat2-by-ctypes", "walk", "walk-by-name")
+STRONG = ("openat2", "walk", "walk-by-name")
 
 NAMES = [
     "a",

@@ -27,7 +27,7 @@ READS = int(os.environ.get("EYESPAN_RACE_READS", size(short=3_000, long=51_000))
 COUNTED = "EYESPAN_RACE_READS" in os.environ
 STEP = 500
 """So many reads between two looks at the number of swaps."""
-BACKENDS = ("openat2", "openat2-by-ctypes", "walk", "walk-by-name")
+BACKENDS = ("openat2", "walk", "walk-by-name")
 SECRET = b"outside: a secret"
 PLAIN = b"inside: plain text"
 DEPTH = 12

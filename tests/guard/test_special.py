@@ -606,19 +606,14 @@ def test_a_file_that_loses_its_name_while_it_is_opened_is_not_found(make_guard, 
     (tmp_path / "file").write_bytes(b"text")
     (tmp_path / "link").symlink_to("file")
     (tmp_path / "file (deleted)").write_bytes(b"another")
-    guard = make_guard(tmp_path, backend="openat2-by-ctypes")
+    guard = make_guard(tmp_path, backend="openat2")
+    real = openat._path_below
 
-    class DeletesFirst:
-        """An `os` that deletes a file when its name is read."""
+    def delete_first(root, name):
+        (tmp_path / "file").unlink()
+        return real(root, f"{name} (deleted)")
 
-        def __getattr__(self, name):
-            return getattr(os, name)
-
-        def readlink(self, *arguments, **options):
-            (tmp_path / "file").unlink(missing_ok=True)
-            return os.readlink(*arguments, **options)
-
-    monkeypatch.setattr(openat, "os", DeletesFirst())
+    monkeypatch.setattr(openat, "_path_below", delete_first)
 
     assert answer(guard, "link") == "NotFound"
 
@@ -682,7 +677,7 @@ def test_a_workspace_that_was_closed_reads_nothing(strong, tmp_path):
 # --- rules ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("strong_handle", ["openat2", "openat2-by-ctypes", "walk"])
+@pytest.mark.parametrize("strong_handle", ["openat2", "walk"])
 def test_a_denied_file_with_a_harmless_link_is_not_even_opened(strong_handle, make_guard, tmp_path, watch):
     (tmp_path / ".env").write_bytes(b"KEY=1")
     (tmp_path / "notes.txt").symlink_to(".env")
@@ -840,13 +835,12 @@ def test_the_directories_of_these_tests_are_on_a_real_file_system(tmp_path):
 
 
 def test_a_file_system_of_unknown_type_is_not_read(make_guard, tmp_path, monkeypatch):
-    from eyespan.guard import syscalls
+    from eyespan.guard import filesystems
 
     Path(tmp_path / "file").write_bytes(b"text")
     guard = make_guard(tmp_path, backend="walk")
     guard.roots[0].device = -1  # as if the file belonged to another file system than the root
-    monkeypatch.setattr(syscalls, "_fstatfs", lambda fd, buffer: -1)
-    monkeypatch.setattr(syscalls.ctypes, "get_errno", lambda: errno.EIO)
-    monkeypatch.setattr(_native, "open_beneath", None)
+    monkeypatch.setattr(filesystems, "_fstatfs", lambda fd, buffer: -1)
+    monkeypatch.setattr(filesystems.ctypes, "get_errno", lambda: errno.EIO)
 
     assert answer(guard, "file") == "SystemFailure"

@@ -10,20 +10,6 @@ BLOCKING = "tests/guard/test_blocking.py"
 
 DEFECTS = (
     Defect(
-        name="the walk in C follows links blindly",
-        file=f"{SRC}/_native/fast.c",
-        old="const int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;",
-        new="const int flags = O_PATH | O_CLOEXEC;",
-        tests=f"{SPECIAL} tests/guard/test_agreement.py -k 'leads_out or agree'",
-    ),
-    Defect(
-        name="the walk in C leaves directories open",
-        file=f"{SRC}/_native/fast.c",
-        old="        int error = errno;\n        if (here != directory)\n            close(here);",
-        new="        int error = errno;",
-        tests="tests/guard/test_walk.py -k in_c",
-    ),
-    Defect(
         name="openat2 in C may leave the root",
         file=f"{SRC}/_native/fast.c",
         old="BENEATH | NO_MAGICLINKS | NO_SYMLINKS}",
@@ -37,13 +23,6 @@ DEFECTS = (
         new="BENEATH | NO_SYMLINKS}",
         tests=f"{SPECIAL} -k 'magic or proc'",
         equivalent="openat2(2): RESOLVE_BENEATH refuses magic links by itself; the flag is there in case that changes",
-    ),
-    Defect(
-        name="openat2 by ctypes may leave the root",
-        file=f"{SRC}/guard/syscalls.py",
-        old="_RESOLVE = _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS",
-        new="_RESOLVE = _RESOLVE_NO_MAGICLINKS",
-        tests=f"{SPECIAL} -k leads_out",
     ),
     Defect(
         name="an open in C may wait",

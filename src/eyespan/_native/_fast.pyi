@@ -45,7 +45,6 @@ def open_beneath(
     most: int,
     device: int,
     handles: int,
-    walks: bool = False,
     /,
 ) -> Opened: ...
 def weigh_words(text: str, weights: bytes, /) -> int: ...

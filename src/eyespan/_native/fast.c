@@ -633,8 +633,7 @@ static int spells_plainly(const char *path) {
 /* The arguments of a call. */
 struct wanted {
     int directory, follow;
-    int stay;  /* EXDEV for anything on another mount than the directory's */
-    int walks; /* name by name, for kernels without openat2; any link or dot in the path is an error */
+    int stay; /* EXDEV for anything on another mount than the directory's */
     const char *path;
     const uint32_t *types; /* of file systems of kernel state */
     size_t types_count;
@@ -669,38 +668,6 @@ static int open_again(int handles, const char *link) {
     return open(link, flags);
 }
 
-/* Returns an O_PATH descriptor of what a path names, or -1. Opens one name after the other, each in the directory that
- * was opened before it, and none through a link: guard/walk.py does the same in Python. */
-static int walk_down(int directory, const char *path) {
-    const int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
-    char name[NAME_MAX + 1];
-    int here = directory;
-    for (const char *slash; (slash = strchr(path, '/')) != NULL; path = slash + 1) {
-        size_t size = (size_t)(slash - path);
-        int next = -1;
-        if (size < sizeof name) {
-            memcpy(name, path, size);
-            name[size] = '\0';
-            next = openat(here, name, flags | O_DIRECTORY);
-        } else {
-            errno = ENAMETOOLONG;
-        }
-        int error = errno;
-        if (here != directory)
-            close(here);
-        if (next < 0) {
-            errno = error;
-            return -1;
-        }
-        here = next;
-    }
-    int found = openat(here, path, flags), error = errno;
-    if (here != directory)
-        close(here);
-    errno = error;
-    return found;
-}
-
 /* Finds, checks and only then opens for reading; returns 0 or an errno. Runs without the interpreter lock. */
 static int open_beneath(const struct wanted *wanted, struct opened *out, struct found *bytes) {
     struct {
@@ -711,10 +678,6 @@ static int open_beneath(const struct wanted *wanted, struct opened *out, struct 
     struct statfs system = {0};
     char link[40];
     int handle = -1, error = 0;
-    if (wanted->walks && !spells_plainly(wanted->path))
-        return EINVAL;
-    if (wanted->walks && (handle = walk_down(wanted->directory, wanted->path)) < 0)
-        return errno;
     for (int i = 0; i < RACE_RETRIES && handle < 0; i++) {
         handle = (int)syscall(SYS_OPENAT2, wanted->directory, wanted->path, &how, sizeof how);
         if (handle < 0 && errno == ELOOP && how.resolve & NO_SYMLINKS)
@@ -1106,8 +1069,8 @@ static PyObject *py_has_changed(PyObject *module, PyObject *const *args, Py_ssiz
 }
 
 static PyObject *py_open_beneath(PyObject *module, PyObject *const *args, Py_ssize_t count) {
-    if (count != 8 && count != 9) {
-        PyErr_SetString(PyExc_TypeError, "open_beneath takes eight or nine arguments");
+    if (count != 8) {
+        PyErr_SetString(PyExc_TypeError, "open_beneath takes eight arguments");
         return NULL;
     }
     const char *path;
@@ -1116,7 +1079,6 @@ static PyObject *py_open_beneath(PyObject *module, PyObject *const *args, Py_ssi
     long directory = PyLong_AsLong(args[0]), handles = PyLong_AsLong(args[7]);
     struct wanted wanted = {.follow = PyObject_IsTrue(args[2]), .stay = PyObject_IsTrue(args[4])};
     wanted.device = PyLong_AsLongLong(args[6]);
-    wanted.walks = count == 9 && PyObject_IsTrue(args[8]);
     if (PyErr_Occurred() || !spell_path(args[1], &path) || PyBytes_AsStringAndSize(args[3], &types, &types_size))
         return NULL;
     wanted.directory = directory >= 0 && directory <= INT_MAX ? (int)directory : -1;

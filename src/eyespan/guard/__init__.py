@@ -26,7 +26,7 @@ from eyespan.errors import (
     ReadError,
     from_os_error,
 )
-from eyespan.guard import openat, paths
+from eyespan.guard import openat, paths, walk
 from eyespan.guard.filesystems import is_pseudo
 from eyespan.guard.guarded_file import BackendResult, BlockingFile, LocalFile
 from eyespan.guard.roots import RemoteRoot, Root
@@ -40,11 +40,8 @@ if TYPE_CHECKING:
 
 Find = Callable[..., BackendResult | LocalFile]
 
-BACKENDS = ("openat2", "openat2-by-ctypes", "walk", "walk-by-name", "portable")
+BACKENDS = ("openat2", "walk", "walk-by-name", "portable")
 """From the strongest to the weakest; the first that works is used."""
-
-NON_BLOCKING_BACKENDS = ("openat2", "openat2-by-ctypes")
-"""The backends that can be restricted to one mount. The others have to touch a file to find out where it is."""
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
 _ZIP = b"PK\x03\x04"
@@ -101,7 +98,7 @@ class Guard:
             openat.hold_handles()
         self._never_blocks = never_blocks
         self.context = context
-        self._returns_sources = self.backend in ("openat2", "walk") and context is None
+        self._returns_sources = self.backend == "openat2" and context is None
         """The backend may return an opened source that needs no further check."""
 
     def non_blocking(self) -> Guard:
@@ -154,7 +151,8 @@ class Guard:
     def _open_beneath(self, root: Root, rest: str, path: str, follow: bool) -> Source:
         """Open what `rest` names beneath a root, after its name was admitted. Raises: ReadError, WouldBlock."""
         try:
-            if self._never_blocks and not (root.never_hangs and self.backend in NON_BLOCKING_BACKENDS):
+            # Only the kernel can be restricted to one mount; a walk has to touch a file to find out where it is.
+            if self._never_blocks and not (root.never_hangs and self.backend == "openat2"):
                 raise WouldBlock
             if root.is_remote:
                 remote = self._open_remote(root, rest, path)
@@ -356,8 +354,6 @@ def _open_handle(found: BackendResult) -> int:
         if os.path.isdir("/proc/self/fd"):
             raise
     # No /proc: open by name without following links; the caller compares the result with what was found.
-    from eyespan.guard import walk
-
     directory, _, name = found.canonical.rpartition("/")
     parent = walk.find((found.root,), found.root, directory, follow=False)
     try:
@@ -370,13 +366,9 @@ def _find_of(backend: str) -> Find:
     """Return the function that finds files for a backend. Raises: ValueError."""
     if backend == "openat2":
         return openat.find
-    if backend == "openat2-by-ctypes":
-        return openat.find_by_ctypes
     if backend == "walk":
-        return openat.find_by_walk
+        return walk.find
     if backend == "walk-by-name":
-        from eyespan.guard import walk  # the others seldom need it
-
         return lambda *where, **how: walk.find(*where, by_handle=False, **how)
     if backend == "portable":
         from eyespan.guard import portable

@@ -6,6 +6,8 @@ that the caller can abandon: see `blocking`.
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 
 # Types of statfs(2) without files, only kernel state: reading some of them blocks, has effects or reveals secrets.
@@ -69,13 +71,27 @@ LOCAL_NAMES = frozenset(
 """The same file systems by their names in the mount table."""
 
 
+_fstatfs = getattr(ctypes.CDLL(None, use_errno=True), "fstatfs", None) if os.name == "posix" else None
+
+
+def filesystem_type(fd: int) -> int:
+    """Return the type of a descriptor's file system, as in statfs(2), or 0 if the system has no such call.
+
+    Raises: OSError.
+    """
+    if _fstatfs is None:
+        return 0
+    buffer = ctypes.create_string_buffer(256)  # struct statfs has 120 bytes on 64-bit Linux
+    while _fstatfs(fd, buffer) != 0:
+        number = ctypes.get_errno()
+        if number != errno.EINTR:
+            raise OSError(number, os.strerror(number))
+    return ctypes.c_long.from_buffer(buffer).value & 0xFFFFFFFF
+
+
 def is_pseudo(fd: int) -> bool:
     """Return True if a descriptor belongs to a file system of kernel state.
 
     Raises: OSError, if the system does not report the type: only what is known to be harmless is opened.
     """
-    if not hasattr(os, "O_PATH"):
-        return False
-    from eyespan.guard import syscalls
-
-    return syscalls.filesystem_type(fd) in PSEUDO_TYPES
+    return hasattr(os, "O_PATH") and filesystem_type(fd) in PSEUDO_TYPES

@@ -1,8 +1,8 @@
 """openat2(2): the kernel resolves the whole path beneath the root's descriptor, in one call and without a race.
 
-The C accelerator calls it, and also checks the file that was found and opens it for reading; without the accelerator
-ctypes does. If the kernel fails with EXDEV, `walk` decides: openat2 refuses every absolute link, even one whose target
-is inside the root.
+The C accelerator calls it, and also checks the file that was found and opens it for reading; `walk` is its twin in
+Python. If the kernel fails with EXDEV, `walk` decides: openat2 refuses every absolute link, even one whose target is
+inside the root.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from eyespan import _native
 from eyespan.context import WouldBlock
-from eyespan.guard.filesystems import LOCAL_TYPES, PSEUDO_TYPES
+from eyespan.guard.filesystems import LOCAL_TYPES, PSEUDO_TYPES, filesystem_type
 from eyespan.guard.guarded_file import BackendResult, LocalFile
 from eyespan.source import close_fd
 
@@ -66,19 +66,15 @@ twenty links can be too many."""
 
 
 def available() -> bool:
-    """Return True if this kernel and its seccomp filter allow openat2, and /proc gives the names of descriptors."""
+    """Return True if the accelerator is built, this kernel and its seccomp filter allow openat2, and there is /proc."""
+    if _native.open_beneath is None:
+        return False
     try:
         here = os.open("/", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return False
     try:
-        if _native.open_beneath is not None:
-            close_fd(_native.open_beneath(here, b".", True, _PSEUDO_TYPES, True, 0, -1, -1).fd)
-        else:
-            from eyespan.guard.syscalls import openat2
-
-            close_fd(openat2(here, b".", True))
-            os.readlink(f"/proc/self/fd/{here}")
+        close_fd(_native.open_beneath(here, b".", True, _PSEUDO_TYPES, True, 0, -1, -1).fd)
     except OSError:
         return False
     finally:
@@ -89,15 +85,9 @@ def available() -> bool:
 def never_hangs(fd: int) -> bool:
     """Return True if a directory belongs to a local file system. The call may block on one that is not."""
     try:
-        if _native.open_beneath is None:
-            from eyespan.guard.syscalls import filesystem_type
-
-            return filesystem_type(fd) in LOCAL_TYPES
-        found = _native.open_beneath(fd, b".", True, b"", True, 0, -1, -1)
-        close_fd(found.fd)
+        return filesystem_type(fd) in LOCAL_TYPES
     except OSError:
         return False
-    return found.type in LOCAL_TYPES
 
 
 def open_local_directory(path: str) -> tuple[int, str] | None:
@@ -143,13 +133,11 @@ def find(
 
     Raises: OSError, OutsideRoot; with `one_mount` also WouldBlock, if the kernel alone cannot decide.
     """
-    open_beneath = _native.open_beneath
-    if open_beneath is None:
-        return find_by_ctypes(roots, root, rest, follow=follow, one_mount=one_mount)
+    assert _native.open_beneath is not None
     try:
         raw = rest if rest.isascii() else os.fsencode(rest)
         device = root.device if root.never_hangs else -1
-        opened = open_beneath(
+        opened = _native.open_beneath(
             root.fd, raw or ".", follow, _PSEUDO_TYPES, one_mount, LocalFile.max_first_bytes, device, handles
         )
     except OSError as error:
@@ -187,75 +175,6 @@ def _walk(roots: Sequence[Root], root: Root, rest: str, follow: bool, one_mount:
     from eyespan.guard import walk
 
     return walk.find(roots, root, rest, follow=follow)
-
-
-def find_by_walk(
-    roots: Sequence[Root], root: Root, rest: str, follow: bool = True, one_mount: bool = False, asked: str | None = None
-) -> BackendResult | LocalFile:
-    """Find what `rest` names beneath `root`, like `walk.find`; the accelerator does it if no links and dots occur.
-
-    With `asked`, a file of a real file system is returned as an opened source, as by `find`.
-
-    Raises: OSError, OutsideRoot.
-    """
-    opened = None
-    if _native.open_beneath is not None:
-        try:
-            raw = rest if rest.isascii() else os.fsencode(rest)
-            real = root.device if root.never_hangs else -1
-            opened = _native.open_beneath(
-                root.fd, raw, True, _PSEUDO_TYPES, False, LocalFile.max_first_bytes, real, handles, True
-            )
-        except (OSError, ValueError):
-            pass  # the walk in Python repeats it, or goes on where the path needs a decision
-    if opened is not None:
-        if opened.plain and asked is not None:
-            return LocalFile(opened.fd, opened, asked=asked, path=rest, canonical=rest, first_bytes=opened.head)
-        if opened.plain:
-            return BackendResult(
-                opened.fd,
-                root,
-                rest,
-                mode=opened.st_mode,
-                readable=True,
-                pseudo=False,
-                first_bytes=opened.head,
-                status=opened,
-            )
-        if opened.fd >= 0:
-            close_fd(opened.fd)
-    from eyespan.guard import walk
-
-    return walk.find(roots, root, rest, follow)
-
-
-def find_by_ctypes(
-    roots: Sequence[Root], root: Root, rest: str, follow: bool = True, one_mount: bool = False
-) -> BackendResult:
-    """Find what `rest` names beneath `root`, as a descriptor that cannot be read from.
-
-    Raises: OSError, OutsideRoot; with `one_mount` also WouldBlock.
-    """
-    from eyespan.guard.filesystems import is_pseudo
-    from eyespan.guard.syscalls import openat2
-
-    try:
-        fd = openat2(root.fd, os.fsencode(rest) or b".", follow, one_mount)
-    except OSError as error:
-        if error.errno in _UNDECIDED:
-            return _walk(roots, root, rest, follow, one_mount)
-        raise
-    try:
-        canonical = _path_below(root, os.readlink(f"/proc/self/fd/{fd}"))
-        if canonical is not None:
-            return BackendResult(fd, root, canonical, mode=os.fstat(fd).st_mode, readable=False, pseudo=is_pseudo(fd))
-    except BaseException as error:
-        close_fd(fd)
-        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-            return _walk(roots, root, rest, follow, one_mount)
-        raise
-    close_fd(fd)
-    return _walk(roots, root, rest, follow, one_mount)
 
 
 def _canonical_path(rest: str) -> str | None:
