@@ -192,7 +192,7 @@ class Forged(FileTarget):
         ]
 
     def open(self) -> None:
-        from eyespan.dialects.native.gutter import SEPARATORS, Style
+        from eyespan.dialects.native.rows import SEPARATORS, Style
 
         super().open()
         self.tools = [

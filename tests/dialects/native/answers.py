@@ -11,10 +11,11 @@ def shown(text, separator="\t"):
     """Return number, first column and text of every row in an answer about one file; check the form of the answer."""
     rows = []
     lines = text.split("\n")
-    assert re.search(r"(/\d+|/\?) #\d{12}$", lines[0]), lines[0]
+    start = next(at for at, line in enumerate(lines) if re.search(r"(/\d+|/\?) #\d{12}$", line))
+    assert start == 0 or lines[0].startswith(">outline of "), lines[0]
     number = None
-    for line in lines[1:]:
-        if line == ">...":
+    for line in lines[start + 1 :]:
+        if line == ">..." or line.startswith((">= ", ">… ")):
             number = None
             continue
         if line.startswith(">"):
@@ -41,7 +42,7 @@ def follow(tool, selector, budget, most=10_000):
     while waiting:
         calls += 1
         assert calls < most
-        reply = tool.call({"files": [waiting.pop(0)], "budget": budget})
+        reply = tool.call({"files": [waiting.pop(0)], **({} if budget is None else {"budget": budget})})
         if calls == 1 and reply.is_error and reply.error.code == "past_end":
             return [], 1
         assert not reply.is_error, reply.text
@@ -80,6 +81,7 @@ _WORDS = re.compile(
     r"map of .*|directories:|files by rank, names with lines:",
     re.S,
 )
+_GAP = re.compile(r"= [0-9,-]+( shown as [0-9,-]+)?|… \d+(-\d+)?( .*)?", re.S)
 _OUTLINE_ROW = re.compile(r" *\d+(-\d+)? | +\"[^\n]*\"$", re.S)
 
 
@@ -105,9 +107,11 @@ def read_back(text, style):
     """
     parts = []
     for own, content in blocks(text):
-        if own == "...":
-            kind, _name, rows = parts[-1]
+        kind, _name, rows = parts[-1] if parts else ("", "", [])
+        if own == "..." or (kind == "text" and _GAP.fullmatch(own)):
             assert kind == "text"
+            if not rows[-1]:
+                rows.pop()  # held or hidden lines before the first row, or several gaps in a row
             rows.append(content)
         elif own.startswith(" "):
             if _HEADER.fullmatch(own):
@@ -135,6 +139,9 @@ def read_back(text, style):
             else:
                 assert not content, own
                 parts.append(("note", own, content))
+    for kind, _, runs in parts:
+        if kind == "text" and not runs[-1]:
+            runs.pop()
     return [
         (kind, name, _rows(name, content, style) if kind == "text" else _names(kind, content))
         for kind, name, content in parts

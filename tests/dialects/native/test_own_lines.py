@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from eyespan import Workspace
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.documents import NO_NUMBERS
-from eyespan.dialects.native.gutter import SEPARATORS, Style
+from eyespan.dialects.native.rows import SEPARATORS, Style
 from eyespan.escape import visible
 from eyespan.selectors import Named, Target
 from tests.sizes import examples

@@ -29,7 +29,7 @@ def test_a_large_source_file_is_answered_with_its_first_lines_and_its_outline(ro
 
     rows = shown(reply.text)
     assert rows[0] == (1, 1, "def function_0(argument):")
-    assert "\n>outline of big.py:\n" in reply.text
+    assert reply.text.startswith(">outline of big.py, 800 lines, 10980 bytes, by ast\n1-2 ")
     assert "def function_150" in reply.text or "… " in reply.text
     assert reply.structured["left_out"] == [f"big.py:{rows[-1][0] + 1}-"]
     assert reply.structured["tokens"] <= 1000

@@ -14,7 +14,7 @@ from typing import Any
 from eyespan import kinds
 from eyespan.context import CallContext
 from eyespan.dialects.base import Admit, Dialect
-from eyespan.dialects.native import exact_tokens, gutter, own_lines, versions
+from eyespan.dialects.native import exact_tokens, own_lines
 from eyespan.dialects.native.arguments import (
     HIGHEST_BUDGET,
     LEAST_BUDGET,
@@ -22,8 +22,9 @@ from eyespan.dialects.native.arguments import (
     parse_arguments,
 )
 from eyespan.dialects.native.call import answer
-from eyespan.dialects.native.gutter import SEPARATORS, Style
+from eyespan.dialects.native.holdings import Holdings
 from eyespan.dialects.native.items import describe
+from eyespan.dialects.native.rows import EVERY, SEPARATORS, Style
 from eyespan.engine import Engine
 from eyespan.errors import ReadError
 from eyespan.model import Reply, ReplyError, ToolSpec
@@ -41,7 +42,9 @@ class Native(Dialect):
     settings = {
         "budget": DEFAULT_BUDGET,
         "separator": "tab",
-        "numbers": gutter.EVERY,
+        "numbers": EVERY,
+        "fold": True,
+        "remember": False,
         "redact": False,
         "tokenizer": "estimate",
     }
@@ -64,7 +67,8 @@ class Native(Dialect):
         self._tokenizer = settings["tokenizer"]
         if self._tokenizer != "estimate":
             exact_tokens.check_setting(self._tokenizer)
-        self.versions = versions.Versions()
+        self.folds, self.remembers = bool(settings["fold"]), bool(settings["remember"])
+        self.holdings = Holdings()
         self.documents = frozenset({"native"})
         self.all_documents = self.documents | {kinds.SOURCES}
 
@@ -74,7 +78,7 @@ class Native(Dialect):
         return None if self._tokenizer == "estimate" else exact_tokens.counter(self._tokenizer)
 
     def _spec(self) -> ToolSpec:
-        return ToolSpec("read", _description(self.style), _schema(self.budget))
+        return ToolSpec("read", _description(self.style, self.remembers), _schema(self.budget, self.remembers))
 
     def run(self, arguments: Any, engine: Engine, context: CallContext | None) -> Reply:
         context = context or CallContext(engine.deadline_seconds)
@@ -90,7 +94,7 @@ class Native(Dialect):
 # --- the words of the tool -----------------------------------------------------------------------------------------
 
 
-def _description(style: Style) -> str:
+def _description(style: Style, remembers: bool) -> str:
     mark = {"\t": "tab", " ": "blank"}.get(style.separator, style.separator)
     if style.every == 0:
         numbers = "Lines come bare."
@@ -99,14 +103,15 @@ def _description(style: Style) -> str:
     else:
         numbers = f"Lines come as {mark}, text; every {_ordinal(style.every)} has its number before the {mark}."
     return (
-        "Reads files, documents, images; many parts in one call. Selectors follow the path: "
+        "Reads files, documents, images; many parts in one call, by selectors after the path: "
         "a.py:10-20,40- lines (40- to the end), app.log:-50 last lines, a.c:120:8 place, "
         "lib.py::Class.method symbol, a.py:303:: function around a line, "
-        "src/ names, src?regex matching lines of a file, directory or src/**/*.py, "
+        "src/ names, src?regex matching lines in src or src/**/*.py, "
         "a.py@HEAD~3 revision, a.py@v1..v2 diff, "
         "doc.pdf:p3-5, nb.ipynb:c2-4, book.xlsx:Sheet1!A1:D20, logs.zip!/app.log. "
-        f"{numbers} Lines starting with > are the tool's: > path:lines/total #hash before each part; "
-        "last, what exceeds the budget, as selectors to send next."
+        f"{numbers} Lines starting with > are the tool's: > path:lines/total #hash before each part, "
+        f">… 35-62 hidden lines{', >= 1-9 lines shown before' if remembers else ''}; "
+        "last, what exceeds the budget, as selectors."
     )
 
 
@@ -114,7 +119,8 @@ def _ordinal(number: int) -> str:
     return {2: "second", 5: "fifth", 10: "tenth"}.get(number, f"{number}th")
 
 
-def _schema(budget: int) -> dict[str, Any]:
+def _schema(budget: int, remembers: bool) -> dict[str, Any]:
+    fresh = {"type": "boolean", "description": "Send everything, whatever you hold"}
     return {
         "type": "object",
         "properties": {
@@ -123,15 +129,17 @@ def _schema(budget: int) -> dict[str, Any]:
                     {"type": "string"},
                     {"type": "array", "items": {"type": "string"}},
                 ],
+                "description": "Paths, with selectors",
             },
             "budget": {"type": "integer", "description": f"Tokens of the answer (default {budget})"},
             "known": {
                 "type": "array",
                 "items": {"type": "string"},
-                "description": "Hashes you hold; unchanged parts are not sent again",
+                "description": "Hashes you hold",
             },
-            "outline": {"type": "boolean", "description": "Symbols instead of text; of a directory, a map"},
-            "document": {"type": "boolean", "description": "HTML and the like as text"},
+            "outline": {"type": "boolean", "description": "Symbols instead of text; map of a directory"},
+            "document": {"type": "boolean", "description": "HTML as text"},
+            **({"fresh": fresh} if remembers else {}),
         },
         "required": ["files"],
     }

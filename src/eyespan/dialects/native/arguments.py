@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from eyespan import selectors
 from eyespan.dialects.arguments import as_whole, refusal, shown
-from eyespan.dialects.native import versions
+from eyespan.dialects.native import holdings
 from eyespan.errors import BadArguments
 from eyespan.escape import visible
+from eyespan.model import CharRange, Lines
 from eyespan.selectors import Piece, Target
 
 LEAST_BUDGET = 50
@@ -39,10 +41,15 @@ class NativeArgs:
 
     asks: tuple[Ask, ...]
     budget: int
-    known: frozenset[str]
+    known: Mapping[str, tuple[CharRange, ...]]
+    """Hashes of parts that the caller holds, each with the lines of the part if they are given."""
     outline: bool
     document: bool = False
     """Files that are text and documents, such as web pages, are shown as documents."""
+    fresh: bool = False
+    """Everything is sent, whatever the caller holds."""
+    has_budget: bool = False
+    """The caller names the budget."""
     later: tuple[str, ...] = ()
     """The targets after the first `MAX_FILES`, as the caller wrote them."""
 
@@ -73,6 +80,8 @@ def parse_arguments(arguments: Any, default_budget: int) -> NativeArgs:
         known=_known(arguments.get("known")),
         outline=_is_true(arguments, "outline"),
         document=_is_true(arguments, "document"),
+        fresh=_is_true(arguments, "fresh"),
+        has_budget=arguments.get("budget") is not None,
         later=tuple([item if isinstance(item, str) and item else _ask(item).written for item in items[MAX_FILES:]]),
     )
 
@@ -156,7 +165,7 @@ def _budget(value: Any, default: int) -> int:
     return max(LEAST_BUDGET, min(number, HIGHEST_BUDGET))
 
 
-_NAMES = ("files", "budget", "known", "outline", "document")
+_NAMES = ("files", "budget", "known", "outline", "document", "fresh")
 _NAMES_SET = frozenset(_NAMES)
 _ALIASES = ("file", "path", "paths", "file_path")
 """Other names of `files` that mean nothing else; they need no note."""
@@ -237,15 +246,25 @@ def _spelled(value: Any) -> str:
     return str(value) if type(value) in (str, int) else ""
 
 
-def _known(value: Any) -> frozenset[str]:
+def _known(value: Any) -> dict[str, tuple[CharRange, ...]]:
+    """Return the hashes that a caller holds; `a.py:10-40 #482913758201` gives the lines of the part, too."""
     given = value if isinstance(value, list) else [] if value is None else [value]
-    found = []
+    found: dict[str, tuple[CharRange, ...]] = {}
     for item in given:
-        known = versions.as_hash(item)
+        known = holdings.as_hash(item)
         if known is None:
             raise _bad(f"known must be hashes of earlier answers, such as 482913758201, not {shown(item)}")
-        found.append(known)
-    return frozenset(found)
+        lines = _KNOWN_LINES.search(item) if isinstance(item, str) else None
+        ranges = selectors.parse_ranges(lines[1]) if lines else None
+        found[known] = tuple(
+            [
+                CharRange(one.first, 1, one.first + (one.count or 1) - 1)
+                for one in ranges or ()
+                if isinstance(one, Lines)
+            ]
+        )
+    return found
 
 
+_KNOWN_LINES = re.compile(r"([0-9][0-9,-]*)(?:/[0-9?]+)?\s*#[0-9]+$")
 _bad = refusal("invalid_arguments")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from eyespan import errors, kinds, tokens
 from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
-from eyespan.dialects.native.items import LEAST_SHARED_CHARS, DirectoryItem, Failure, View
+from eyespan.dialects.native.items import LEAST_SHARED_CHARS, MAX_SCALE, DirectoryItem, Failure, View
 from eyespan.dialects.native.text import FileText
 from eyespan.dialects.native.text_items import TextItem, TextPlan, make_item
 from eyespan.dialects.native.wanted import WHOLE, Wanted, want_ranges
@@ -33,7 +33,7 @@ from eyespan.model import (
 )
 from eyespan.opened import Opened
 from eyespan.readers.text import is_count_costly
-from eyespan.selectors import Enclosing, Named, Ranges, SymbolPiece, Target, is_missing, resolve, write_target
+from eyespan.selectors import Enclosing, Named, Place, Ranges, SymbolPiece, Target, is_missing, resolve, write_target
 
 if TYPE_CHECKING:
     from eyespan.dialects.native import Native
@@ -48,8 +48,6 @@ MAX_TRIES = 5
 FULL = 0.975
 """An answer uses at least this share of the budget, if more could be shown."""
 AIM = 0.992
-MAX_SCALE = 4
-"""The estimate is off by less than this factor."""
 LEAST_SHARE = 60
 """An item that would get less is left out, unless it is the first."""
 MAX_TRIED = 6
@@ -59,25 +57,35 @@ LATER_SHARE = 4
 
 def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallContext) -> Reply:
     """Answer one call. Raises: Cancelled, TimedOut."""
+    remembers = dialect.remembers and not args.fresh
     view = View(
         style=dialect.style,
         budget=MAX_SCALE * args.budget,
         max_chars=max(LEAST_CHARS, args.budget * CHARS_PER_TOKEN),
-        known=args.known,
-        versions=dialect.versions,
+        known={} if args.fresh else {**dict.fromkeys(dialect.holdings.hashes() if remembers else (), ()), **args.known},
+        holdings=dialect.holdings,
         redacts=dialect.redact,
+        remembers=remembers,
+        folds=dialect.folds,
+        folds_symbols=dialect.folds and not args.has_budget,
     )
     documents = dialect.all_documents if args.document else dialect.documents
     with Files(engine, context, dialect, documents) as files:
         plans = [plan for ask in args.asks for plan in _with_note(ask, _plan_ask(ask, args, view, files))]
         items = _items(plans, view, context)
         needs = [item.need() for item in items]
-        return _show_counted(items, needs, args, dialect.count, context)
+        reply, shown = _show_counted(items, needs, args, dialect.count, context)
+    for one in shown:
+        if one.seen is not None:
+            dialect.holdings.add(*one.seen)
+        elif "hash" in one.facts:
+            dialect.holdings.add_hash(one.facts["hash"])
+    return reply
 
 
 def _show(
     items: Sequence[Item], needs: Sequence[int], args: NativeArgs, max_tokens: int, context: CallContext
-) -> Reply:
+) -> tuple[Reply, list[Shown]]:
     """Return as much of the items as `max_tokens` allow, by the estimate."""
     later: list[str] = []
     if args.later:
@@ -95,7 +103,7 @@ def _show(
         else:
             left_out.append(item.selector)
     left = [*[selector for one in shown for selector in one.left], *left_out]
-    return _reply(shown, left, args.budget, "outlines " if args.outline else "", later, args.later)
+    return _reply(shown, left, args.budget, "outlines " if args.outline else "", later, args.later), shown
 
 
 def _show_counted(
@@ -104,7 +112,7 @@ def _show_counted(
     args: NativeArgs,
     count: Callable[[str], int] | None,
     context: CallContext,
-) -> Reply:
+) -> tuple[Reply, list[Shown]]:
     """Return as much of the items as the budget allows, by an exact count or by the estimate.
 
     The estimate of the parts decides what is shown. The count of the whole answer then corrects the tokens that the
@@ -113,13 +121,15 @@ def _show_counted(
     budget = args.budget
     max_tokens = budget
     best, best_cost = None, 0
+    best_shown: list[Shown] = []
     for _ in range(MAX_TRIES):
-        reply = _show(items, needs, args, max_tokens, context)
+        reply, shown = _show(items, needs, args, max_tokens, context)
         is_whole = reply.structured is None or "left_out" not in reply.structured
         cost = (count or tokens.estimate)(reply.text)
         is_better = best_cost < cost <= budget or (best_cost > budget and cost < best_cost)
         if best is None or is_better:
-            best, best_cost = reply, cost
+            best, best_cost, best_shown = reply, cost, shown
+        is_whole = is_whole or sum(needs) <= max_tokens
         if cost <= budget and (is_whole or cost >= FULL * budget or context.is_half_over):
             break
         max_tokens = max(1, min(int(max_tokens * AIM * budget / cost), MAX_SCALE * budget))
@@ -128,7 +138,7 @@ def _show_counted(
     total = best_cost + IMAGE_TOKENS * images
     if best.structured is not None:
         best.structured["tokens"] = total
-    return replace(best, measures={**best.measures, "tokens": total})
+    return replace(best, measures={**best.measures, "tokens": total}), best_shown
 
 
 def _listed_later(later: Sequence[str], max_tokens: int) -> list[str]:
@@ -155,7 +165,7 @@ def _reply(
     if left or later:
         lines += [own_lines.words(f"{noun}left out, over the budget of {budget}:"), *map(own_lines.entry, left)]
         lines += later_lines
-        left = [*left, *later]
+    left = [*left, *[selector for one in shown for selector in one.folded], *later]
     text = own_lines.write(lines, own_lines.sign_for(lines))
     structured: dict[str, Any] = {"parts": [one.facts for one in shown], "tokens": 0, "budget": budget}
     measures: dict[str, Any] = {"lines": sum([one.facts.get("lines", 0) for one in shown])}
@@ -399,7 +409,10 @@ def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, not
             wanted = Wanted(found, symbol=full_name, notes=notes)
         case Enclosing(ranges):
             found, full_name, notes = enclosing_ranges(opened, ranges, write_target(bare))
-            wanted = Wanted(found, symbol=full_name, notes=notes)
+            asked = tuple(
+                [one.line if isinstance(one, Place) else one.first for one in ranges if not isinstance(one, Tail)]
+            )
+            wanted = Wanted(found, symbol=full_name, lines=asked, notes=notes)
         case _:
             raise no_such_part(target.path, opened.kind, piece)
     if note:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from eyespan import tokens
 from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
-from eyespan.dialects.native.gutter import Style
+from eyespan.dialects.native.holdings import Digest
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown, counted
+from eyespan.dialects.native.rows import Style
 from eyespan.dialects.native.text import FileText, HeldText
 from eyespan.dialects.native.text_items import TextPlan, make_item
-from eyespan.dialects.native.versions import Digest
 from eyespan.dialects.native.wanted import Wanted, want_ranges
 from eyespan.dialects.pieces import Choice, choose, pages_of
 from eyespan.errors import Cancelled, NoSuchPart, PastEnd, ReadError, TimedOut

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from eyespan import tokens
 from eyespan.dialects import redaction
 from eyespan.dialects.native import own_lines, text_facts
-from eyespan.dialects.native.gutter import Row, Run, count_fitting, starts_after_gap
+from eyespan.dialects.native.fold import Gap, fold
+from eyespan.dialects.native.holdings import digest
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS
-from eyespan.dialects.native.rows import extent, lacks_newline, place_after
-from eyespan.dialects.native.versions import Digest, Version, hash_lines
+from eyespan.dialects.native.rows import Row, count_fitting, extent, place_after, split_runs, starts_after_gap
 from eyespan.dialects.pieces import AROUND_LINES
 from eyespan.lines.encodings import UNSURE
 from eyespan.model import CharRange
@@ -20,17 +20,19 @@ from eyespan.search import first_true
 from eyespan.selectors import write_symbol
 
 if TYPE_CHECKING:
-    from eyespan.dialects.native.gutter import Style
     from eyespan.dialects.native.items import View
     from eyespan.dialects.native.loaded import Loaded
+    from eyespan.dialects.native.rows import Style
     from eyespan.outline import Outline
 
 
 LEAST_CUT_TOKENS = 16
 """A line is cut for no less; also for no less than a twentieth of the share."""
 GAP_TOKENS = 2
+FIRST_LINES = 100
+"""The lines of a large file that follow its outline."""
 OUTLINE_SHARE = 0.5
-"""The most of a large source file's share that its outline gets; its first lines get the rest."""
+"""The least of a large file's share that its outline may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Frame:
     """The file's canonical path, which hashes are made with."""
     style: Style
     view: View
+    held: tuple[tuple[int, str], ...] = ()
+    """Lines for rows that the caller holds, each with the number of the first such row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,127 +56,173 @@ class Fitted:
     """Text ready to be shown."""
 
     lines: list[str]
-    rows: Sequence[Row] | Run
+    rows: Sequence[Row]
     """The rows among the lines."""
+    texts: Sequence[str]
+    """The text shown for each row."""
     hash: str
     left: list[CharRange]
     """What is left to read."""
-    is_unchanged: bool = False
-    """The caller holds all of it."""
+    gaps: Sequence[Gap] = ()
+    """What is hidden between the rows."""
 
 
-def fit_all(frame: Frame, loaded: Loaded) -> Fitted:
-    """Format all rows, without those that the caller holds already."""
-    return _fit(frame, loaded, None, None)
+class Chosen(NamedTuple):
+    """Rows that fit, the text shown for them, what is left to read, and what is hidden between them."""
+
+    rows: Sequence[Row]
+    texts: Sequence[str]
+    left: list[CharRange]
+    gaps: Sequence[Gap] = ()
 
 
-def fit(frame: Frame, loaded: Loaded, max_tokens: int, outline: Outline | None) -> Fitted:
-    """Format as much as `max_tokens` allow; with an outline, the symbols of the file after its first lines."""
-    return _fit(frame, loaded, max_tokens, outline)
+def fit(frame: Frame, loaded: Loaded, max_tokens: int | None = None, outline: Outline | None = None) -> Fitted:
+    """Format all rows, or as much as `max_tokens` allow.
 
-
-def _fit(frame: Frame, loaded: Loaded, max_tokens: int | None, outline: Outline | None) -> Fitted:
-    held, held_hash = _held(frame, loaded)
-    rows: Sequence[Row] | Run = loaded.rows[held:] if held else loaded.rows
-    shown = None if loaded.shown is None else loaded.shown[held:]
-    lines: list[str] = []
-    if held:
-        lines.append(own_lines.header(f"{_header(frame, loaded, loaded.rows[:held], held_hash)} unchanged"))
-    if not rows:
-        if not held:
-            lines.append(own_lines.header(f"{frame.name}: {_notes(frame, loaded, rows, held_hash)}"))
-        left = [] if loaded.is_complete or not held else _left_after(loaded, loaded.rows[-1])
-        return Fitted(lines, loaded.rows, held_hash, left, held > 0)
-    left = []
+    An outline precedes the first lines of a large file, and names what is hidden of a symbol.
+    """
+    chosen = Chosen(loaded.rows, loaded.texts, [])
+    if not loaded.rows:
+        header = own_lines.header(f"{frame.name}: {_notes(loaded, ())}")
+        return Fitted([header], (), (), "", [])
     listed: list[str] = []
     if max_tokens is not None:
-        around = [
-            *lines,
-            _header(frame, loaded, rows, "0" * 12),
-            _notes(frame, loaded, rows, held_hash),
-            frame.base,
-        ]
+        around = [header_of(frame, loaded, loaded.rows, "0" * 12), _notes(loaded, loaded.rows), frame.base]
+        around += [line for _, line in frame.held]
         room = max(LEAST_TOKENS, max_tokens - tokens.estimate(own_lines.write(around)) - LEFT_TOKENS)
-        if outline is not None and not held:
-            listed = _listed(frame, outline, int(room * OUTLINE_SHARE))
-            room = max(LEAST_TOKENS, room - tokens.estimate(own_lines.write(listed)) - LEFT_TOKENS * bool(listed))
-        rows, texts, left = _fitting_rows(frame, loaded, held, room)
-        shown = texts if loaded.shown is not None or not isinstance(rows, Run) else None
-    value = digest(frame.key, rows, shown)
-    lines.append(own_lines.header(_header(frame, loaded, rows, value)))
-    if isinstance(rows, Run):
-        if shown is None and frame.style.every:
-            lines.append(own_lines.Rows("\n".join(frame.style.format(rows))))
+        if loaded.wanted.is_whole and outline is not None and len(outline.symbols) > 1:
+            listed, chosen = _structure(frame, loaded, outline, room)
+        elif loaded.wanted.symbol and frame.view.folds and outline is not None:
+            chosen = _folded(frame, loaded, outline, room)
         else:
-            lines += frame.style.format(rows, shown)
-    else:
-        for line, is_after_gap in zip(frame.style.format(rows, shown), starts_after_gap(rows), strict=True):
-            if is_after_gap:
-                lines.append(own_lines.GAP)
-            lines.append(line)
-    notes = _notes(frame, loaded, rows, held_hash)
+            chosen = _fitting_rows(frame, loaded, room)
+    rows, texts = chosen.rows, chosen.texts
+    value = digest(frame.key, rows, texts)
+    lines = [*listed, own_lines.header(header_of(frame, loaded, rows, value)), *_written(frame, chosen)]
+    notes = _notes(loaded, rows)
     if notes:
         lines.append(own_lines.note(notes))
     if outline is not None and not outline.symbols and "not finished" in outline.hint:
         lines.append(own_lines.note(f"{outline.hint}, so it is left out"))
-    return Fitted([*lines, *listed], rows, value, left)
+    return Fitted(lines, rows, texts, value, chosen.left, chosen.gaps)
 
 
-def _listed(frame: Frame, outline: Outline, max_tokens: int) -> list[str]:
-    if len(outline.symbols) < 2:
-        return []
+def _written(frame: Frame, chosen: Chosen) -> list[str]:
+    """Return the rows with a line for everything between them: what is held, hidden, or was not asked for."""
+    between = sorted([*frame.held, *[(gap.first, gap.line()) for gap in chosen.gaps]], reverse=True)
+    lines: list[str] = []
+    formatted = frame.style.format(chosen.rows, chosen.texts)
+    for row, line, is_after_gap in zip(chosen.rows, formatted, starts_after_gap(chosen.rows), strict=True):
+        is_named = False
+        while between and between[-1][0] <= row.number:
+            lines.append(between.pop()[1])
+            is_named = True
+        if is_after_gap and not is_named:
+            lines.append(own_lines.GAP)
+        lines.append(line)
+    return [*lines, *[line for _, line in reversed(between)]]
+
+
+def _structure(frame: Frame, loaded: Loaded, outline: Outline, room: int) -> tuple[list[str], Chosen]:
+    """Return the outline of a large file, and its first lines."""
     from eyespan.outline import render
 
-    return [own_lines.words(f"outline of {frame.name}:"), *own_lines.outline_rows(render(outline, max_tokens))]
+    rows, texts = loaded.rows[:FIRST_LINES], loaded.texts[:FIRST_LINES]
+    spent = tokens.estimate("\n".join(frame.style.format(rows, texts)))
+    lines = "?" if loaded.total_lines is None else loaded.total_lines
+    title = f"outline of {frame.name}, {lines} lines, {loaded.facts.size_bytes} bytes, by {outline.how}"
+    listing = render(outline, max(int(room * OUTLINE_SHARE), room - spent) - tokens.estimate(title))
+    listed = [own_lines.words(title), *own_lines.outline_rows(listing)]
+    room = max(LEAST_TOKENS, room - tokens.estimate(own_lines.write(listed)) - LEFT_TOKENS)
+    first = replace(loaded, rows=rows, shown=texts)
+    chosen = _fitting_rows(frame, first, room)
+    return listed, chosen
+
+
+def _folded(frame: Frame, loaded: Loaded, outline: Outline, room: int) -> Chosen:
+    """Return the rows of symbols that fit, and the gaps between them."""
+    lines = frame.style.format(loaded.rows, loaded.texts)
+    costs = [tokens.estimate(line) + 1 for line in lines]
+    regions = split_runs(loaded.rows)
+    needs, at = [], 0
+    for region in regions:
+        needs.append(sum(costs[at : at + len(region)]))
+        at += len(region)
+    rows: list[Row] = []
+    texts: list[str] = []
+    gaps: list[Gap] = []
+    at = 0
+    for region, max_tokens in zip(regions, shared(needs, room), strict=True):
+        end = at + len(region)
+        is_shown, hidden = fold(region, costs[at:end], outline.symbols, max_tokens, loaded.wanted.lines)
+        shown = [index for index, shows in enumerate(is_shown, at) if shows]
+        rows += [loaded.rows[index] for index in shown]
+        texts += [loaded.texts[index] for index in shown]
+        gaps += hidden
+        at = end
+    left = [] if loaded.is_complete else left_after(loaded, loaded.rows[-1])
+    return Chosen(rows, texts, left, gaps)
+
+
+def shared(needs: Sequence[int], room: int) -> list[int]:
+    """Return the share of each: all it needs where that is little, and an equal part of the rest otherwise."""
+    shares = [0] * len(needs)
+    for done, at in enumerate(sorted(range(len(needs)), key=lambda at: needs[at])):
+        shares[at] = max(1, min(needs[at], room // (len(needs) - done)))
+        room -= shares[at]
+    return shares
 
 
 # --- which rows fit --------------------------------------------------------------------------------------------------
 
 
-def _fitting_rows(
-    frame: Frame, loaded: Loaded, held: int, room: int
-) -> tuple[Sequence[Row] | Run, Sequence[str], list[CharRange]]:
-    """Return the rows that fit, the text shown for them, and what is left to read."""
-    rows, texts = loaded.rows[held:], loaded.texts[held:]
-    lines = frame.style.format(rows, texts)
+def _fitting_rows(frame: Frame, loaded: Loaded, room: int) -> Chosen:
+    """Return as many rows as fit: the last ones, those around matches or places, or the first."""
+    rows, texts = loaded.rows, loaded.texts
     gap = own_lines.write([own_lines.GAP, ""])
-    counted = lines
-    if not isinstance(rows, Run):
-        counted = [gap + line if after else line for line, after in zip(lines, starts_after_gap(rows), strict=True)]
+    lines = [
+        gap + line if after else line
+        for line, after in zip(frame.style.format(rows, texts), starts_after_gap(rows), strict=True)
+    ]
     wanted = loaded.wanted
     if wanted.tail is not None:
-        count = count_fitting(counted, room, tokens.estimate, at_end=True)
-        at = len(rows) - count
-        first = wanted.ranges[0].first
-        left_room = room - (tokens.estimate("\n".join(counted[at:])) + 2 if count else 0)
-        least_room = max(LEAST_CUT_TOKENS, room // 20) if count else 0
-        if at and left_room >= least_room:
-            # A long line is before the last lines: its start is shown, and the next call continues it.
-            at -= 1
-            row, text = _cut_row(loaded, held + at, counted[at], left_room)
-            rows, texts = (row, *rows[at + 1 :]), (text, *texts[at + 1 :])
-        else:
-            rows, texts = rows[at:], texts[at:]
-        before = [CharRange(first, 1, rows[0].number - 1)] if first < rows[0].number else []
-        if rows[0].is_cut and len(rows) > 1:
-            before.append(CharRange(*place_after(rows[0]), rows[0].number))
-        return rows, texts, [*before, *_left_after(loaded, rows[-1])]
-    if wanted.pattern and not held:
+        return _last_rows(loaded, lines, room)
+    if wanted.pattern:
         return _matching_rows(frame, loaded, room)
-    if wanted.places and not held:
+    if wanted.places:
         around = _around_places(frame, loaded, room)
         if around is not None:
-            return *around, []
-    count = count_fitting(counted, room, tokens.estimate)
-    left_room = room - (tokens.estimate("\n".join(counted[:count])) + 2 if count else 0)
+            return Chosen(*around, [])
+    count = count_fitting(lines, room, tokens.estimate)
+    left_room = room - (tokens.estimate("\n".join(lines[:count])) + 2 if count else 0)
     if not count or (count < len(rows) and left_room >= max(LEAST_CUT_TOKENS, room // 20)):
         # Only a long line leaves so much room, so it is cut, and continued by the next call.
-        row, text = _cut_row(loaded, held + count, counted[count], left_room)
-        return (*rows[:count], row), (*texts[:count], text), _left_after(loaded, row)
-    return rows[:count], texts[:count], _left_after(loaded, rows[count - 1])
+        row, text = _cut_row(loaded, count, lines[count], left_room)
+        return Chosen((*rows[:count], row), (*texts[:count], text), left_after(loaded, row))
+    return Chosen(rows[:count], texts[:count], left_after(loaded, rows[count - 1]))
 
 
-def _matching_rows(frame: Frame, loaded: Loaded, room: int) -> tuple[Sequence[Row], Sequence[str], list[CharRange]]:
+def _last_rows(loaded: Loaded, lines: Sequence[str], room: int) -> Chosen:
+    rows, texts = loaded.rows, loaded.texts
+    count = count_fitting(lines, room, tokens.estimate, at_end=True)
+    at = len(rows) - count
+    first = loaded.wanted.ranges[0].first
+    left_room = room - (tokens.estimate("\n".join(lines[at:])) + 2 if count else 0)
+    least_room = max(LEAST_CUT_TOKENS, room // 20) if count else 0
+    if at and left_room >= least_room:
+        # A long line is before the last lines: its start is shown, and the next call continues it.
+        at -= 1
+        row, text = _cut_row(loaded, at, lines[at], left_room)
+        rows, texts = (row, *rows[at + 1 :]), (text, *texts[at + 1 :])
+    else:
+        rows, texts = rows[at:], texts[at:]
+    before = [CharRange(first, 1, rows[0].number - 1)] if first < rows[0].number else []
+    if rows[0].is_cut and len(rows) > 1:
+        before.append(CharRange(*place_after(rows[0]), rows[0].number))
+    return Chosen(rows, texts, [*before, *left_after(loaded, rows[-1])])
+
+
+def _matching_rows(frame: Frame, loaded: Loaded, room: int) -> Chosen:
     """Return the lines that match with fewer lines around them, or as many of them alone as fit."""
     matches = set(loaded.wanted.matches)
     for radius in (1, 0):
@@ -183,14 +233,14 @@ def _matching_rows(frame: Frame, loaded: Loaded, room: int) -> tuple[Sequence[Ro
         ]
         rows, texts = [loaded.rows[at] for at in near], [loaded.texts[at] for at in near]
         if loaded.is_complete and rows and _cost(frame, rows, texts) <= room:
-            return rows, texts, []
+            return Chosen(rows, texts, [])
     lines = frame.style.format(rows, texts)
     gap = own_lines.write([own_lines.GAP, ""])
     count = count_fitting([gap + line for line in lines], room, tokens.estimate)
     if not count:
         row, text = _cut_row(loaded, near[0], lines[0], room)
-        return (row,), (text,), _left_after(loaded, row)
-    return rows[:count], texts[:count], _left_after(loaded, rows[count - 1])
+        return Chosen((row,), (text,), left_after(loaded, row))
+    return Chosen(rows[:count], texts[:count], left_after(loaded, rows[count - 1]))
 
 
 def _around_places(frame: Frame, loaded: Loaded, room: int) -> tuple[Sequence[Row], Sequence[str]] | None:
@@ -213,8 +263,8 @@ def _around_places(frame: Frame, loaded: Loaded, room: int) -> tuple[Sequence[Ro
 
     def cut(radius: int) -> Row:
         start, end = max(0, middle - radius), min(len(row.text), middle + radius)
-        whole = replace(row, column=row.column + start, text=row.text[start:end])
-        return whole if end == len(row.text) else replace(whole, has_cr=False, is_cut=True, has_newline=False)
+        whole = row._replace(column=row.column + start, text=row.text[start:end])
+        return whole if end == len(row.text) else whole._replace(has_cr=False, is_cut=True, has_newline=False)
 
     radius = first_true(1, len(row.text), lambda radius: _cost(frame, [cut(radius)], [cut(radius).text]) > room) - 1
     shown = cut(max(1, radius))
@@ -237,10 +287,10 @@ def _cut_row(loaded: Loaded, at: int, line: str, room: int) -> tuple[Row, str]:
     if end >= len(row.text):
         return row, text
     shown = row.text[:end] if secrets is None else redaction.redacted(row.text, secrets, 0, end)
-    return replace(row, text=row.text[:end], has_cr=False, is_cut=True, has_newline=False), shown
+    return row._replace(text=row.text[:end], has_cr=False, is_cut=True, has_newline=False), shown
 
 
-def _left_after(loaded: Loaded, last: Row) -> list[CharRange]:
+def left_after(loaded: Loaded, last: Row) -> list[CharRange]:
     """Return what is wanted after this row."""
     line, column = place_after(last)
     total = loaded.total_lines
@@ -261,7 +311,8 @@ def _left_after(loaded: Loaded, last: Row) -> list[CharRange]:
 # --- the words around the rows ---------------------------------------------------------------------------------------
 
 
-def _header(frame: Frame, loaded: Loaded, rows: Sequence[Row] | Run, value: str) -> str:
+def header_of(frame: Frame, loaded: Loaded, rows: Sequence[Row], value: str) -> str:
+    """Return the words of the header of these rows."""
     name, symbol = frame.name, loaded.wanted.symbol
     if not rows:
         return name
@@ -269,7 +320,7 @@ def _header(frame: Frame, loaded: Loaded, rows: Sequence[Row] | Run, value: str)
     return f"{f'{name}{write_symbol(symbol)} ' if symbol else f'{name}:'}{extent(rows)}/{total} #{value}"
 
 
-def _notes(frame: Frame, loaded: Loaded, rows: Sequence[Row] | Run, held_hash: str) -> str:
+def _notes(loaded: Loaded, rows: Sequence[Row]) -> str:
     """Return what cannot be seen in the text and matters, as one line; "" if there is nothing."""
     extra = loaded.extra
     notes = list(loaded.notes)
@@ -280,21 +331,19 @@ def _notes(frame: Frame, loaded: Loaded, rows: Sequence[Row] | Run, held_hash: s
         notes.append(f"{encoding} by {'byte order mark' if found == 'bom' else found}{sure}")
     elif extra.get("bom"):
         notes.append("byte order mark")
-    if not isinstance(rows, Run) or rows.has_crlf:
-        ends = _line_ends(rows)
-        with_cr = [number for number, has_cr in ends if has_cr]
-        notes.append(text_facts.describe_line_ends(with_cr, [number for number, has_cr in ends if not has_cr]))
-    if lacks_newline(rows):
+    with_cr = [row.number for row in rows if row.has_cr]
+    if with_cr:
+        without_cr = [row.number for row in rows if row.has_newline and not row.has_cr]
+        notes.append(text_facts.describe_line_ends(with_cr, without_cr))
+    if rows and not rows[-1].is_cut and not rows[-1].has_newline:
         notes.append("no newline at the end")
     # Nearly every text has neither, which a look at the whole text shows.
-    if not isinstance(rows, Run):
-        text = "\n".join([row.text for row in rows])
-    else:
-        text = "\n".join(rows.texts) if rows.has_crlf else rows.text
+    text = "\n".join([row.text for row in rows])
     if text_facts.may_mix_indentation(text):
         notes.append(text_facts.describe_indentation([(row.number, row.text) for row in rows if row.column == 1]))
     if text_facts.may_hide(text):
-        notes.append(text_facts.describe_hidden(text_facts.hidden(_numbered_texts(rows))))
+        hidden = text_facts.hidden([(row.number, row.column, row.text) for row in rows])
+        notes.append(text_facts.describe_hidden(hidden))
     if extra.get("replaced"):
         lost = [row.number for row in rows if "\ufffd" in row.text]
         if lost:
@@ -303,91 +352,4 @@ def _notes(frame: Frame, loaded: Loaded, rows: Sequence[Row] | Run, held_hash: s
         notes.append(f"{loaded.facts.hard_links} hard links")
     if loaded.has_changed:
         notes.append("changed while it was read, read it again")
-    notes += _changes(frame, rows, held_hash)
-    shown = [note for note in notes if note]
-    return "; ".join(shown)
-
-
-def _line_ends(rows: Sequence[Row] | Run) -> list[tuple[int, bool]]:
-    """Return the number of each line that a line feed ends, with True if a carriage return precedes that."""
-    if not isinstance(rows, Run):
-        return [(row.number, row.has_cr) for row in rows if row.has_newline]
-    ends = list(enumerate(rows.has_cr, rows.first))
-    return ends if rows.has_newline else ends[:-1]
-
-
-def _numbered_texts(rows: Sequence[Row] | Run) -> Iterator[tuple[int, int, str]]:
-    """Yield number, first column and text of each row."""
-    if not isinstance(rows, Run):
-        for row in rows:
-            yield row.number, row.column, row.text
-        return
-    column = rows.column
-    for number, text in enumerate(rows.texts, rows.first):
-        yield number, column, text
-        column = 1
-
-
-# --- what the caller holds -------------------------------------------------------------------------------------------
-
-
-def version_of(rows: Sequence[Row] | Run) -> Version:
-    """Return the version of a file that these rows are."""
-    if isinstance(rows, Run):
-        if not rows.has_crlf:
-            return Version.of_lines(rows.first, hash_lines(rows.data or b"\n" * rows.count))
-        return Version.of(range(rows.first, rows.first + rows.count), rows.texts)
-    return Version.of([row.number for row in rows], [row.text for row in rows])
-
-
-def digest(key: str, rows: Sequence[Row] | Run, shown: Sequence[str] | None = None) -> str:
-    """Return the hash of these rows as they are shown; without texts to show, their own are."""
-    state = Digest(key)
-    following = 0
-    if isinstance(rows, Run):
-        if rows and rows.first != following:
-            state.start(rows.first, rows.column)
-        if shown is not None or rows.has_crlf:
-            state.add_all(rows.texts if shown is None else shown)
-        else:
-            state.add_lines(rows.data, is_open=not rows.has_newline and rows.count > 0)
-        return state.value()
-    texts = [row.text for row in rows] if shown is None else shown
-    for row, text in zip(rows, texts, strict=True):
-        if row.number != following:
-            state.start(row.number, row.column)
-        state.add(text)
-        following = row.number + 1
-    return state.value()
-
-
-def _held(frame: Frame, loaded: Loaded) -> tuple[int, str]:
-    """Return how many of the first rows the caller holds already, unchanged, and their hash."""
-    known = frame.view.known
-    held, held_hash = 0, ""
-    if not known:
-        return held, held_hash
-    state = Digest(frame.key)
-    following = 0
-    for at, (row, text) in enumerate(zip(loaded.rows, loaded.texts, strict=True)):
-        if row.number != following:
-            state.start(row.number, row.column)
-        state.add(text)
-        following = row.number + 1
-        if (value := state.value()) in known:
-            held, held_hash = at + 1, value
-    return held, held_hash
-
-
-def _changes(frame: Frame, rows: Sequence[Row] | Run, held_hash: str) -> list[str]:
-    """Return which lines differ from those the caller holds, where the old version is remembered."""
-    view = frame.view
-    if not view.known:
-        return []
-    version = version_of(rows)
-    found = []
-    for value in sorted(view.known - {held_hash}):
-        changes = view.versions.changes(frame.key, value, version)
-        if changes is not None:
-            found.append(f"changed since #{value}: {changes}")
-    return found
+    return "; ".join([note for note in notes if note])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from sys import getsizeof
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 from eyespan import errors, tokens
 from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
-from eyespan.dialects.native.gutter import count_fitting
+from eyespan.dialects.native.rows import count_fitting
 from eyespan.errors import ReadError
 from eyespan.escape import short_name, visible
-from eyespan.model import Content, Lines, ReplyError
+from eyespan.model import CharRange, Content, Lines, ReplyError
 from eyespan.selectors import Ranges, Target, write_target
 
 if TYPE_CHECKING:
-    from eyespan.dialects.native.gutter import Style
-    from eyespan.dialects.native.versions import Versions
+    from eyespan.dialects.native.holdings import Holdings, ShownPart
+    from eyespan.dialects.native.rows import Style
     from eyespan.guard.listing import Listing
 
 
@@ -39,6 +39,8 @@ class Item(Protocol):
         ...
 
 
+MAX_SCALE = 4
+"""The estimate is off by less than this factor."""
 LEAST_TOKENS = 10
 """The least that the text of an item gets, so that reading on always makes progress."""
 LEAST_SHARED_CHARS = 2 * 1024
@@ -57,6 +59,10 @@ class Shown:
     """Selectors of what did not fit."""
     error: ReplyError | None = None
     blocks: tuple[Content, ...] = ()
+    folded: tuple[str, ...] = ()
+    """Selectors of what is hidden, which the lines name."""
+    seen: tuple[Hashable, str, ShownPart] | None = None
+    """The text whose lines are shown, their hash, and the lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +71,19 @@ class View:
 
     style: Style
     budget: int
+    """The tokens of the answer, times `MAX_SCALE`."""
     max_chars: int
     """The text that is read for one file; more could not be shown within the budget."""
-    known: frozenset[str]
-    versions: Versions
+    known: Mapping[str, tuple[CharRange, ...]]
+    """The hashes that the caller holds, each with the lines of its part if they are given."""
+    holdings: Holdings
     redacts: bool
+    remembers: bool
+    """The caller holds what this tool has shown."""
+    folds: bool
+    """Symbols that exceed their share are folded, not cut."""
+    folds_symbols: bool
+    """Long symbols are folded in any case."""
 
 
 LEAST_SUGGESTIONS = 10

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from eyespan.dialects import redaction
-from eyespan.dialects.native.gutter import Row, Run
 from eyespan.dialects.native.items import counted
-from eyespan.dialects.native.rows import merged, rows_of
+from eyespan.dialects.native.rows import Row, merged, rows_of
 from eyespan.dialects.native.wanted import WHOLE, Wanted
 from eyespan.model import CharRange, Facts, Tail, TextPart
 
 if TYPE_CHECKING:
+    from eyespan.dialects.native.holdings import HeldRun
     from eyespan.dialects.native.text import Text
 
 
@@ -28,7 +28,7 @@ class Loaded:
     wanted: Wanted
     """With ranges in file order that do not overlap."""
     facts: Facts
-    rows: Sequence[Row] | Run
+    rows: Sequence[Row]
     shown: Sequence[str] | None
     """The text shown for each row, with secrets replaced; None: its own."""
     secrets: tuple[list[redaction.Secret], ...] | None
@@ -45,9 +45,21 @@ class Loaded:
     @property
     def texts(self) -> Sequence[str]:
         """Return the text shown for each row."""
-        if self.shown is not None:
-            return self.shown
-        return self.rows.texts if isinstance(self.rows, Run) else [row.text for row in self.rows]
+        return [row.text for row in self.rows] if self.shown is None else self.shown
+
+    def without(self, held: Sequence[HeldRun]) -> Loaded:
+        """Return it without rows that the caller holds."""
+        is_held = [False] * len(self.rows)
+        for run in held:
+            is_held[run.start : run.end] = [True] * (run.end - run.start)
+        kept = [at for at, one in enumerate(is_held) if not one]
+        texts, secrets = self.texts, self.secrets
+        return replace(
+            self,
+            rows=[self.rows[at] for at in kept],
+            shown=[texts[at] for at in kept],
+            secrets=None if secrets is None else tuple([secrets[at] for at in kept]),
+        )
 
 
 def load(text: Text, wanted: Wanted, max_chars: int, *, redacts: bool) -> Loaded:
@@ -117,7 +129,7 @@ class _Reading:
         self._text = text
         self._facts = text.facts
         self.notes = notes
-        self.rows: Sequence[Row] | Run = ()
+        self.rows: Sequence[Row] = ()
         self.size_bytes = 0
         self.total_lines: int | None = None
         self.extra: dict[str, Any] = {}
@@ -144,7 +156,7 @@ class _Reading:
             self.notes.append("the file is empty" if not self._facts.size_bytes else "the file holds no text")
 
 
-def _secrets(text: Text, rows: Sequence[Row] | Run) -> list[list[redaction.Secret]]:
+def _secrets(text: Text, rows: Sequence[Row]) -> list[list[redaction.Secret]]:
     """Return the secrets of each row, also those that begin before the first one."""
     lines = [row.text for row in rows]
     first = rows[0] if rows else None
@@ -161,9 +173,9 @@ def _secrets(text: Text, rows: Sequence[Row] | Run) -> list[list[redaction.Secre
     return found
 
 
-def _without_open_end(rows: Sequence[Row] | Run) -> Sequence[Row] | Run:
+def _without_open_end(rows: Sequence[Row]) -> Sequence[Row]:
     """Return the rows without the end of a cut line: a secret may continue after it, so the next call reads it."""
     last = rows[-1] if rows else None
     if last is None or not last.is_cut or len(last.text) <= redaction.MAX_SECRET_CHARS:
         return rows
-    return [*rows[:-1], replace(last, text=last.text[: -redaction.MAX_SECRET_CHARS])]
+    return [*rows[:-1], last._replace(text=last.text[: -redaction.MAX_SECRET_CHARS])]

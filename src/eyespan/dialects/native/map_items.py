@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from eyespan import errors, plugins, tokens
 from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
-from eyespan.dialects.native.gutter import count_fitting
+from eyespan.dialects.native.holdings import Digest
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown, counted
-from eyespan.dialects.native.versions import Digest
+from eyespan.dialects.native.rows import count_fitting
 from eyespan.engine import Engine
 from eyespan.model import Lines
 from eyespan.selectors import Ranges, Target, write_target

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from eyespan import tokens
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.doc_lines import first_doc_line
-from eyespan.dialects.native.gutter import count_fitting
+from eyespan.dialects.native.holdings import Digest
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown
-from eyespan.dialects.native.rows import rows_of
-from eyespan.dialects.native.versions import Digest
+from eyespan.dialects.native.rows import count_fitting, rows_of
 from eyespan.dialects.native.wanted import line_ranges
 from eyespan.dialects.pieces import enclosing_ranges, incompleteness, symbol_ranges
 from eyespan.escape import visible

@@ -1,13 +1,70 @@
-"""Ranges of a text that are wanted, and the rows of it that were read. Pure functions."""
+"""Rows: lines of a text as they were read, their place in it, and the gutter that shows them.
+
+The gutter is a number and a tab, flush left. Everything after the first tab is the line, unaltered. With `every=5` only
+the first line of every piece and each fifth line of the file are numbered, the others count on; an empty line that is
+not numbered is an empty line. No row starts with `>`, the sign of the tool's own lines. Measured with o200k on files of
+Python's standard library, over the bare text: a number on every line takes 15 %, on every fifth 4 %, the padded forms
+of other tools 37 to 49 % (bench/tokens.py). Pure functions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from eyespan import _native
-from eyespan.dialects.native.gutter import Row, Run, starts_after_gap
 from eyespan.model import CharRange, Lines, TextPart
+from eyespan.search import first_true
 from eyespan.selectors import Range
+
+SEPARATORS = {"tab": "\t", "colon": ":", "pipe": "|", "arrow": "→", "blank": " "}
+EVERY = 1
+"""The distance of numbered lines: every line, because edits that name lines need exact numbers."""
+
+
+class Row(NamedTuple):
+    """One line, or as much of it as was read."""
+
+    number: int
+    column: int
+    """The character it starts with."""
+    text: str
+    """Without its terminator."""
+    has_cr: bool = False
+    """A carriage return precedes its line feed."""
+    is_cut: bool = False
+    """The line continues after the text."""
+    has_newline: bool = True
+    """A line feed ends it; False also for the file's last line without one."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Return True if the row is a line from its first to its last character."""
+        return self.column == 1 and not self.is_cut
+
+
+def lines_of(part: TextPart) -> list[str]:
+    """Return the lines of a text part without their line feeds."""
+    lines = bytes(part.data).decode("utf-8", "replace").split("\n") if part.line_count else []
+    return lines[:-1] if lines and not lines[-1] and len(lines) > 1 else lines
+
+
+def rows_of(part: TextPart) -> list[Row]:
+    """Return the rows of a text part."""
+    lines = lines_of(part)
+    rows = [
+        Row(number, 1, line[:-1], True) if line.endswith("\r") else Row(number, 1, line)
+        for number, line in enumerate(lines, part.first_line)
+    ]
+    if rows and not bytes(part.data[-1:]).endswith(b"\n"):
+        rows[-1] = Row(rows[-1].number, 1, lines[-1], False, part.cut_short, False)
+    if rows and part.column > 1:
+        rows[0] = rows[0]._replace(column=part.column)
+    return rows
+
+
+# --- places ----------------------------------------------------------------------------------------------------------
 
 
 def as_selector_range(wanted: CharRange) -> Range:
@@ -17,16 +74,6 @@ def as_selector_range(wanted: CharRange) -> Range:
     if wanted.column > 1:
         return CharRange(wanted.first, wanted.column, wanted.last)
     return Lines(wanted.first, None if wanted.last is None else wanted.last - wanted.first + 1)
-
-
-def rows_of(part: TextPart) -> Run:
-    """Return the lines of a text part, without their terminators."""
-    if not part.line_count:
-        return Run(part.first_line, b"", 0)
-    data = bytes(part.data)
-    is_open = not data.endswith(b"\n")
-    count = _native.count(data) + is_open
-    return Run(part.first_line, data, count, column=part.column, is_cut=part.cut_short and is_open)
 
 
 def merged(ranges: Sequence[CharRange]) -> list[CharRange]:
@@ -54,42 +101,71 @@ def place_after(row: Row) -> tuple[int, int]:
     return (row.number, row.column + len(row.text)) if row.is_cut else (row.number + 1, 1)
 
 
-def lacks_newline(rows: Sequence[Row] | Run) -> bool:
-    """Return True if the last row is the end of the file and no line feed ends it."""
-    if not rows:
-        return False
-    last = rows if isinstance(rows, Run) else rows[-1]
-    return not last.is_cut and not last.has_newline
+def starts_after_gap(rows: Sequence[Row]) -> list[bool]:
+    """Return for each row if text is missing between the row before and this one."""
+    found = [False] * min(1, len(rows))
+    for before, row in itertools.pairwise(rows):
+        found.append(row.number != before.number + 1 or before.is_cut or row.column > 1)
+    return found
 
 
-def runs(rows: Sequence[Row] | Run) -> list[CharRange]:
-    """Return one range for each run of rows without a gap."""
-    if isinstance(rows, Run):
-        return [CharRange(rows.first, rows.column, rows.first + rows.count - 1)] if rows.count else []
-    return [CharRange(run[0].number, run[0].column, run[-1].number) for run in _split(rows)]
-
-
-def _split(rows: Sequence[Row]) -> list[Sequence[Row]]:
+def split_runs(rows: Sequence[Row]) -> list[Sequence[Row]]:
     """Return the rows in runs without a gap."""
-    if not rows:
-        return []
     starts = [at for at, is_after_gap in enumerate(starts_after_gap(rows)) if is_after_gap or not at]
     return [rows[start:end] for start, end in zip(starts, [*starts[1:], len(rows)], strict=True)]
 
 
-def extent(rows: Sequence[Row] | Run) -> str:
+def runs(rows: Sequence[Row]) -> list[CharRange]:
+    """Return one range for each run of rows without a gap."""
+    return [CharRange(run[0].number, run[0].column, run[-1].number) for run in split_runs(rows)]
+
+
+def extent(rows: Sequence[Row]) -> str:
     """Return the lines shown, with the character where a line is shown in part: `1-12`, `1:2001-1:4000`, `1-5,9`."""
-    if isinstance(rows, Run):
-        if rows.is_cut or not rows.count:
-            return extent(list(rows))
-        start = f"{rows.first}:{rows.column}" if rows.column > 1 else f"{rows.first}"
-        return start if rows.count == 1 and rows.column == 1 else f"{start}-{rows.first + rows.count - 1}"
     parts = []
-    for run in _split(rows):
+    for run in split_runs(rows):
         first, last = run[0], run[-1]
         start = f"{first.number}:{first.column}" if first.column > 1 else f"{first.number}"
-        end = f"{last.number}"
-        if last.is_cut:
-            end += f":{last.column + len(last.text) - 1}"
+        end = f"{last.number}:{last.column + len(last.text) - 1}" if last.is_cut else f"{last.number}"
         parts.append(start if start == end else f"{start}-{end}")
     return ",".join(parts)
+
+
+# --- the gutter ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """The look of the gutter."""
+
+    separator: str = "\t"
+    every: int = EVERY
+    """Each line whose number this divides is numbered; 1: all, 0: none and no gutter."""
+
+    def format(self, rows: Sequence[Row], shown: Sequence[str] | None = None) -> list[str]:
+        """Return one string for each row: its gutter and the text shown for it; None: its own."""
+        every, separator = self.every, self.separator
+        texts = [row.text for row in rows] if shown is None else shown
+        if not every:
+            return list(texts)
+        lines: list[str] = []
+        for row, text, is_after_gap in zip(rows, texts, starts_after_gap(rows), strict=True):
+            if row.column > 1:
+                lines.append(f"{row.number}:{row.column}{separator}{text}")
+            elif not lines or is_after_gap or row.number % every == 0:
+                lines.append(f"{row.number}{separator}{text}")
+            else:
+                lines.append(f"{separator}{text}" if text else "")
+        return lines
+
+
+def count_fitting(
+    lines: Sequence[str], max_tokens: int, estimate: Callable[[str], int], *, at_end: bool = False
+) -> int:
+    """Return how many of the first lines, or with `at_end` of the last, cost no more than `max_tokens`."""
+
+    def exceeds(count: int) -> bool:
+        part = lines[len(lines) - count :] if at_end else lines[:count]
+        return estimate("\n".join(part)) > max_tokens
+
+    return first_true(1, len(lines), exceeds) - 1 if exceeds(len(lines)) else len(lines)

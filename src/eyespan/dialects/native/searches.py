@@ -16,7 +16,7 @@ from eyespan import errors, kinds, tokens
 from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.items import LEAST_SHARED_CHARS, LEAST_TOKENS, LEFT_TOKENS, Shown, counted
-from eyespan.dialects.native.rows import merged, rows_of
+from eyespan.dialects.native.rows import merged
 from eyespan.dialects.native.text import FileText
 from eyespan.dialects.native.text_items import TextItem, TextPlan, make_item
 from eyespan.dialects.native.wanted import Wanted, line_ranges
@@ -27,7 +27,6 @@ from eyespan.selectors import Target, write_target
 
 if TYPE_CHECKING:
     from eyespan.dialects.native.call import Files
-    from eyespan.dialects.native.gutter import Run
     from eyespan.dialects.native.items import Item, View
     from eyespan.dialects.native.text import Text
 
@@ -124,15 +123,15 @@ def matching_lines(
         at = one.first
         while one.last is None or at <= one.last:
             before_bytes = context.memory.loan_start()
-            rows, has_more = _rows(text, at, one.last, search)
-            if rows.is_cut:
-                notes.append(f"only the first {len(rows.text)} characters of line {rows.first} were searched")
-            at += rows.count
+            data, line_count, is_cut, has_more = _block(text, at, one.last, search)
+            if is_cut:
+                notes.append(f"only the first {len(data.decode())} characters of line {at} were searched")
             try:
-                for number, line_bytes in search.pattern.matching_lines(rows.data) if rows.count else ():
-                    yield rows.first + number, line_bytes
+                for number, line_bytes in search.pattern.matching_lines(data) if line_count else ():
+                    yield at + number, line_bytes
             finally:
-                del rows
+                at += line_count
+                del data
                 context.memory.end_loan(before_bytes)
             if not has_more:
                 break
@@ -158,8 +157,8 @@ def _ranges(text: Text, wanted: Wanted) -> Sequence[CharRange]:
     return line_ranges(text, (Tail(wanted.tail),)) if wanted.tail is not None else wanted.ranges
 
 
-def _rows(text: Text, first: int, last: int | None, search: Search) -> tuple[Run, bool]:
-    """Return whole lines from `first` on, or the start of a line that is too long; True if more follow.
+def _block(text: Text, first: int, last: int | None, search: Search) -> tuple[bytes, int, bool, bool]:
+    """Return whole lines from `first` on and their number; True if it is the start of one line, True if more follow.
 
     Raises: ReadError.
     """
@@ -168,15 +167,17 @@ def _rows(text: Text, first: int, last: int | None, search: Search) -> tuple[Run
     for max_chars in sorted({min(BLOCK_CHARS, most_chars), most_chars}):
         before_bytes = context.memory.loan_start()
         part, _ = text.read(CharRange(first, 1, last, max_chars))
-        rows = rows_of(part)
-        if rows.is_cut and rows.count > 1:
-            rows = rows[:-1]
-        if not rows.is_cut:
+        data = bytes(part.data)
+        is_cut = part.cut_short and not data.endswith(b"\n")
+        if is_cut and b"\n" in data:
+            data, is_cut = data[: data.rfind(b"\n") + 1], False
+        if not is_cut:
             break
         if max_chars < most_chars:
-            del part, rows
+            del part, data
             context.memory.end_loan(before_bytes)
-    return rows, part.cut_short and rows.count > 0
+    count = data.count(b"\n") + (not data.endswith(b"\n")) if part.line_count else 0
+    return data, count, is_cut, part.cut_short and count > 0
 
 
 class NoMatch:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 from eyespan import tokens
 from eyespan.dialects import redaction
 from eyespan.dialects.native import own_lines, text_facts
-from eyespan.dialects.native.fitted import digest
-from eyespan.dialects.native.gutter import count_fitting
+from eyespan.dialects.native.holdings import digest
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown, counted
 from eyespan.dialects.native.loaded import MAX_ROWS
-from eyespan.dialects.native.rows import rows_of
+from eyespan.dialects.native.rows import count_fitting, rows_of
 from eyespan.model import Tail
 from eyespan.selectors import Target, write_target
 
@@ -33,7 +32,7 @@ class TailItem:
         self._numbered = f"{self._base}:1,-{count}"
         part, document = text.read(Tail(min(count, MAX_ROWS), numbered=False))
         self._rows = rows_of(part)
-        self._texts = list(self._rows.texts)
+        self._texts = [row.text for row in self._rows]
         if view.redacts:
             found = redaction.secrets(self._texts)
             self._texts = [redaction.redacted(row.text, one) for row, one in zip(self._rows, found, strict=True)]

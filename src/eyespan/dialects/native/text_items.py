@@ -8,26 +8,34 @@ from typing import TYPE_CHECKING, Any
 
 from eyespan import tokens
 from eyespan.dialects.native import own_lines
-from eyespan.dialects.native.fitted import Fitted, Frame, fit, fit_all, version_of
-from eyespan.dialects.native.gutter import Run
-from eyespan.dialects.native.items import Shown
+from eyespan.dialects.native.fitted import Fitted, Frame, fit, header_of, left_after
+from eyespan.dialects.native.holdings import HeldRun, ShownPart, digest, digests, hash_row, held_rows
+from eyespan.dialects.native.items import MAX_SCALE, Shown
 from eyespan.dialects.native.loaded import load
-from eyespan.dialects.native.rows import as_selector_range, runs
+from eyespan.dialects.native.rows import Row, as_selector_range, extent, merged, rows_of, runs
 from eyespan.dialects.native.wanted import combined
 from eyespan.errors import PastEnd
 from eyespan.model import IMAGE_TOKENS, CharRange, Content
 from eyespan.selectors import Piece, Target, write_range, write_symbol, write_target
 
 if TYPE_CHECKING:
-    from eyespan.dialects.native.gutter import Row, Style
     from eyespan.dialects.native.items import View
     from eyespan.dialects.native.loaded import Loaded
+    from eyespan.dialects.native.rows import Style
     from eyespan.dialects.native.text import Text
     from eyespan.dialects.native.wanted import Wanted
     from eyespan.outline import Outline
 
 
+SYMBOL_TOKENS = 700
+"""A longer class or function is folded, if the caller names no budget."""
 TOKENS_PER_MATCH = 8
+HELD_TOKENS = 12
+"""The cost of naming a run of lines that the caller holds."""
+HELD_SHARE = 4
+"""Such runs take at most this part of the budget."""
+MAX_KNOWN_PARTS = 20
+"""The known parts given with their lines that are compared with one file."""
 MAX_NAMED_MATCHES = 20
 """The matches of a search that a note names."""
 
@@ -79,22 +87,38 @@ class TextItem:
 
     def __init__(self, plan: TextPlan, loaded: Loaded, view: View) -> None:
         self._plan = plan
-        self._loaded = loaded
         self._view = view
         base = write_target(plan.target)
-        self._frame = Frame(base, own_lines.base_name(plan.target), loaded.facts.canonical, plan.style, view)
-        self.selector = selector_of(self._frame.base, loaded.wanted)
+        name = own_lines.base_name(plan.target)
+        held = _held(plan, loaded, view)
+        self._held = [row for run in held for row in loaded.rows[run.start : run.end]]
+        self._held_texts = [text for run in held for text in loaded.texts[run.start : run.end]]
+        self._is_held = bool(loaded.rows) and len(self._held) == len(loaded.rows)
+        self._is_unchanged = self._is_held and not any(run.shift for run in held)
+        marks = tuple([(loaded.rows[run.start].number, _held_line(loaded.rows, run)) for run in held])
+        self._frame = Frame(base, name, loaded.facts.canonical, plan.style, view, marks)
+        self._loaded = loaded.without(held) if held and not self._is_held else loaded
+        self.selector = selector_of(base, loaded.wanted)
         self._full: Fitted | None = None
         self._outline: Outline | None = None
         self._has_outline = False
-        self._full_text = ""
         self._full_cost = 0
         self._text_need = view.budget + 1
-        if loaded.is_complete:
-            self._full = fit_all(self._frame, loaded)
-            self._full_text = own_lines.write(self._full.lines)
-            self._full_cost = tokens.estimate(self._full_text)
+        if loaded.is_complete or self._is_held:
+            self._full = self._all_held() if self._is_held else fit(self._frame, self._loaded)
+            self._full_cost = tokens.estimate(own_lines.write(self._full.lines))
             self._text_need = self._full_cost + 1 + self._match_tokens()
+        if loaded.wanted.symbol and view.folds_symbols and not self._is_held and self._symbols() is not None:
+            self._text_need = min(self._text_need, SYMBOL_TOKENS)
+
+    def _all_held(self) -> Fitted:
+        """Return the line for a part that the caller holds; if its lines have moved, with their former numbers."""
+        loaded, frame = self._loaded, self._frame
+        value = digest(frame.key, loaded.rows, loaded.texts)
+        header = f"{header_of(frame, loaded, loaded.rows, value)}{' unchanged' if self._is_unchanged else ''}"
+        moved = [] if self._is_unchanged else [line for _, line in frame.held]
+        following = [] if loaded.is_complete else left_after(loaded, loaded.rows[-1])
+        return Fitted([own_lines.header(header), *moved], loaded.rows, loaded.texts, value, following)
 
     @property
     def is_cut(self) -> bool:
@@ -125,32 +149,31 @@ class TextItem:
     def _show_text(self, max_tokens: int) -> Shown:
         loaded, frame = self._loaded, self._frame
         fitted = self._full
-        if fitted is None or self._text_need > max_tokens:
-            outline = self._symbols() if loaded.wanted.is_whole else None
+        if fitted is None or (self._full_cost + self._match_tokens() > max_tokens and not self._is_held):
+            outline = self._symbols() if loaded.wanted.is_whole or loaded.wanted.symbol else None
             fitted = fit(frame, loaded, max_tokens - self._match_tokens(), outline)
         notes = self._match_notes(fitted)
         lines = (*fitted.lines, *notes)
-        cost = self._full_cost if fitted is self._full and not notes else tokens.estimate(own_lines.write(lines))
         left = self._left(fitted)
-        following = left[0] if left else None
+        hidden = merged([CharRange(gap.first, 1, gap.last) for gap in fitted.gaps])
+        folded = (_selector(frame.base, hidden),) if hidden else ()
         facts: dict[str, Any] = {
             "path": loaded.facts.path,
             "selector": _selector(frame.base, runs(fitted.rows)) if fitted.rows else self.selector,
             "hash": fitted.hash,
-            "lines": _line_count(fitted.rows),
+            "lines": len({row.number for row in fitted.rows}),
             "total_lines": loaded.total_lines,
-            "tokens": cost,
-            "next": following,
+            "tokens": tokens.estimate(own_lines.write(lines)),
+            "next": next(iter((*left, *folded)), None),
         }
         if loaded.has_changed:
             facts["changed_during_read"] = True
-        if fitted.is_unchanged:
+        if self._held:
+            facts["held"] = _selector(frame.base, runs(self._held))
+        if self._is_unchanged:
             facts["unchanged"] = True
-        elif fitted.rows:
-            versions = self._view.versions
-            if (frame.key, fitted.hash) not in versions:
-                versions.keep(frame.key, fitted.hash, version_of(fitted.rows))
-        return Shown(lines, facts, left)
+        part = ShownPart.of(self._plan.target, [*self._held, *fitted.rows], [*self._held_texts, *fitted.texts])
+        return Shown(lines, facts, left, folded=folded, seen=(self._plan.key, fitted.hash, part))
 
     def _symbols(self) -> Outline | None:
         """Return the outline of the text, found once: an item is shown several times until the budget is filled."""
@@ -200,8 +223,34 @@ class TextItem:
         return [own_lines.note(text)] if matches else []
 
 
-def _line_count(rows: Sequence[Row] | Run) -> int:
-    return len(rows) if isinstance(rows, Run) else len({row.number for row in rows})
+def _held(plan: TextPlan, loaded: Loaded, view: View) -> list[HeldRun]:
+    """Return the runs of loaded rows that the caller holds unchanged. Raises: ReadError."""
+    if not (view.known or view.remembers) or loaded.wanted.pattern:
+        return []
+    known = frozenset(view.known)
+    lines = view.holdings.lines(plan.key, None if view.remembers else known)
+    for value, ranges in list(view.known.items())[:MAX_KNOWN_PARTS]:
+        rows = [row for one in ranges for row in rows_of(plan.text.read(one)[0])]
+        if rows and digest(loaded.facts.canonical, rows, [row.text for row in rows]) == value:
+            lines.update({row.number: hash_row(row, row.text) for row in rows if row.is_whole})
+    found = held_rows(loaded.rows, loaded.texts, lines)
+    if HELD_TOKENS * len(found) > view.budget // MAX_SCALE // HELD_SHARE:
+        return []  # so many runs that naming them costs more than it saves
+    if not found and known:
+        # A part with its hash alone: perhaps all of it, or its start, was shown by another process.
+        states = digests(loaded.facts.canonical, loaded.rows, loaded.texts)
+        ends = [at for at, state in enumerate(states, 1) if state.value() in known]
+        found = [HeldRun(0, ends[-1])] if ends else []
+    return found
+
+
+def _held_line(rows: Sequence[Row], run: HeldRun) -> str:
+    """Return the line that stands for rows which the caller holds."""
+    lines = extent(rows[run.start : run.end])
+    if not run.shift:
+        return own_lines.words(f"= {lines}")
+    before = extent([row._replace(number=row.number + run.shift) for row in rows[run.start : run.end]])
+    return own_lines.words(f"= {lines} shown as {before}")
 
 
 def make_item(plans: Sequence[TextPlan], view: View) -> TextItem:

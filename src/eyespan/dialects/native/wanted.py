@@ -24,6 +24,8 @@ class Wanted:
     """The number of last lines; they are shown from the very last one backwards."""
     symbol: str = ""
     """The symbol that the ranges belong to."""
+    lines: tuple[int, ...] = ()
+    """Lines of the symbol that were asked for, which are not hidden."""
     places: tuple[Place, ...] = ()
     """The places that all ranges surround; (): some ranges are not around a place."""
     notes: tuple[str, ...] = ()

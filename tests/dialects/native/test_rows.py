@@ -6,10 +6,8 @@ from hypothesis import strategies as st
 
 from eyespan import Workspace, tokens
 from eyespan.dialects.native import text_facts
-from eyespan.dialects.native.fitted import digest, version_of
-from eyespan.dialects.native.gutter import Row, Run, Style, count_fitting, starts_after_gap
-from eyespan.dialects.native.rows import extent, rows_of, runs
-from eyespan.model import TextPart
+from eyespan.dialects.native.rows import Row, Style, count_fitting, extent, rows_of, runs, starts_after_gap
+from eyespan.model import CharRange, TextPart
 
 
 @pytest.mark.parametrize(
@@ -36,6 +34,7 @@ def test_a_row_after_a_gap_is_numbered():
 
     assert Style(every=5).format(rows, [row.text for row in rows]) == ["1\ta", "", "7:3\tc"]
     assert starts_after_gap(rows) == [False, False, True]
+    assert (extent(rows), runs(rows)) == ("1-2,7:3-7", [CharRange(1, 1, 2), CharRange(7, 3, 7)])
 
 
 PARTS = st.builds(
@@ -53,29 +52,6 @@ PARTS = st.builds(
     st.sampled_from([1, 1, 7]),
     st.booleans(),
 )
-STYLES = st.builds(Style, st.sampled_from(["\t", ":"]), st.sampled_from([0, 1, 2, 5]))
-
-
-@given(PARTS, STYLES, st.data())
-def test_rows_held_as_columns_are_the_same_rows(part, style, data):
-    run = rows_of(part)
-    start, stop = data.draw(st.tuples(st.integers(-3, 12), st.integers(-3, 25)))
-    rows = list(run)
-
-    assert isinstance(run, Run)
-    assert list(run[start:stop]) == rows[start:stop]
-    for some, same in ((run, rows), (run[start:], rows[start:]), (run[:stop], rows[:stop])):
-        texts = [row.text for row in same]
-        assert [some[at] for at in range(-len(same), len(same))] == same + same
-        assert style.format(some, texts) == style.format(same, texts)
-        assert starts_after_gap(some) == starts_after_gap(same)
-        assert (extent(some), runs(some)) == (extent(same), runs(same))
-        assert digest("key", some, texts) == digest("key", same, texts) == digest("key", some) == digest("key", same)
-        versions = version_of(some), version_of(same)
-        assert [list(version.numbers) for version in versions] == [[row.number for row in same]] * 2
-        assert versions[0].hashes == versions[1].hashes
-        if style.every:
-            assert "\n".join(style.format(some)) == "\n".join(style.format(same))
 
 
 @given(PARTS)
