@@ -54,7 +54,7 @@ ANSWERS = {
     "claude": "     9\tline 9\n    10\tline 10\n    11\tline 11",
     "forge": " 9\tline 9\n10\tline 10\n11\tline 11\n",
     "workspace": "line 9\nline 10\nline 11",
-    "native": "a.txt:9-11/30 #1\n9\tline 9\n10\tline 10\n\tline 11",
+    "native": "a.txt:9-11/30 #1\n9\tline 9\n10\tline 10\n11\tline 11",
 }
 
 

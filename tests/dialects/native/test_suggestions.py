@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 
 from eyespan import Policy, Workspace
-from eyespan.dialects.native import suggestions
+from eyespan.dialects import suggestions
 from eyespan.dialects.suggestions import MAX_LOOKUPS
 from eyespan.guard import Guard
 from tests.sizes import size
