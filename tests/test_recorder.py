@@ -34,6 +34,17 @@ def test_every_file_of_a_call_is_recorded(tmp_path):
     ]
 
 
+def test_lines_that_do_not_fit_are_not_recorded(tmp_path):
+    (tmp_path / "a.log").write_text("".join([f"line {number} of a log\n" for number in range(9000)]))
+    with Workspace(tmp_path) as workspace:
+        asked = {"files": ["a.log:1-4,500-9000"], "budget": 400}
+        reply, witness, _ = watched(workspace.tool("native"), asked, CallContext())
+
+    shown = reply.structured["parts"][0]["selector"]
+    assert facts(witness)["range"] == shown.removeprefix("a.log:")
+    assert shown.startswith("a.log:1-4,500-5")
+
+
 def test_a_call_for_one_file_has_no_list(tmp_path):
     (tmp_path / "a.py").write_text("1\n2\n3\n")
     with Workspace(tmp_path) as workspace:

@@ -50,6 +50,7 @@ TYPES: tuple[tuple[str, Bytes], ...] = (
     ("lzip data", Bytes(0, b"LZIP")),
     ("LZMA data", Bytes(0, b"]\0\0")),
     ("Snappy data", Bytes(0, b"\xff\x06\0\0sNaPpY")),
+    ("Word document of 1993 or before, which LibreOffice converts", Bytes(0, (b"\xdb\xa5", b"\xdc\xa5", b"\x9b\xa5"))),
     ("HDF5 file", Bytes(0, b"\x89HDF\r\n\x1a\n")),
     ("NetCDF file", Bytes(0, (b"CDF\1", b"CDF\2"))),
     ("ORC file", Bytes(0, b"ORC")),

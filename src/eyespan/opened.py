@@ -352,7 +352,7 @@ class Opened:
             source.canonical,
             source.size_bytes,
             status.st_mtime_ns,
-            status.st_nlink,
+            status.st_nlink if source.is_file else 1,
             changed,
             source.has_exact_size,
         )

@@ -5,6 +5,7 @@ It records paths, rules and ranges, so that neither the dialects nor the engine 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,12 +26,17 @@ else:
 
 
 T = TypeVar("T")
+_RANGES = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*")
+"""Lines of a selector: 1-20,40."""
 
 
 class Recorder(_Engine):
     """An engine that records its last read and every file it was asked for."""
 
-    __slots__ = ("_engine", "asked", "document", "files", "list_error", "listed", "request", "rule")
+    __slots__ = (
+        *("_canonical_names", "_engine", "asked", "document", "files"),
+        *("list_error", "listed", "request", "rule", "shown"),
+    )
 
     def __init__(self, engine: _Engine) -> None:
         self._engine = engine
@@ -43,6 +49,10 @@ class Recorder(_Engine):
         """The directory that was listed, by its path below its root."""
         self.list_error: str | None = None
         """The code of the error that listing a directory ended with."""
+        self.shown: str | None = None
+        """The lines of the file read last that the answer shows, if it shows less than was read."""
+        self._canonical_names: dict[str, str] = {}
+        """The names on disk of the files that were read, by their paths in answers."""
         self.files: dict[str, dict[str, Any]] = {}
         """The files that were opened, by their names on disk, and those that a rule denied, by the names asked for."""
 
@@ -110,6 +120,19 @@ class Recorder(_Engine):
         if document.parts or name not in self.files:
             found = {"path": request.path, "canonical": name, "mtime_ns": document.facts.mtime_ns}
             self.files[name] = {**found, "range": _range(self), "rule": None}
+            self._canonical_names[document.facts.path] = name
+
+    def note_shown(self, reply: Reply) -> None:
+        """Take the lines of each file from an answer that names them: it may show less than was read."""
+        parts = reply.structured.get("parts") if isinstance(reply.structured, dict) else None
+        for part in parts or ():
+            name, path = self._canonical_names.get(part.get("path", "")), part.get("path", "")
+            shown = part.get("selector", "").removeprefix(f"{path}:")
+            if name is not None and _RANGES.fullmatch(shown):
+                shown = ",".join([one if "-" in one else f"{one}-{one}" for one in shown.split(",")])
+                self.files[name]["range"] = shown
+                if self.document is not None and self.document.facts.canonical == name:
+                    self.shown = shown
 
 
 def watched(tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Recorder, float]:
@@ -117,13 +140,15 @@ def watched(tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Re
     recorder = Recorder(tool.engine)
     start = time.perf_counter()
     reply = Tool(tool.dialect, recorder).call(arguments, context=context)
+    recorder.note_shown(reply)
     return reply, recorder, time.perf_counter() - start
 
 
 def facts(recorder: Recorder) -> dict[str, Any]:
     """Return the part of an audit line that describes the file."""
     document = recorder.document
-    line: dict[str, Any] = {"path": recorder.asked, "canonical": None, "mtime_ns": None, "range": _range(recorder)}
+    line: dict[str, Any] = {"path": recorder.asked, "canonical": None, "mtime_ns": None}
+    line["range"] = recorder.shown or _range(recorder)
     if document is not None:
         line["canonical"] = document.facts.canonical
         line["mtime_ns"] = document.facts.mtime_ns

@@ -566,3 +566,26 @@ def test_charts_of_an_opendocument_sheet_are_tables_or_ranges():
     extras = ods.extras_by_sheet(package, Images(package, {}))["Page"]
 
     assert extras.blocks == ["[chart: bar]", "| 7 |\n| --- |", "[chart: bar]", "[values: Page.$A$1:.$A$3]"]
+
+
+def test_a_sheet_of_old_macros_is_shown_like_others():
+    macros = "http://schemas.microsoft.com/office/2006/relationships/xlMacrosheet"
+    space = f'xmlns="{SHEET}"'
+    cell = '<sheetData><row r="1"><c r="A1"><v>{}</v></c></row></sheetData>'
+    sheets = '<sheet name="One" sheetId="1" r:id="a"/><sheet name="Macros" sheetId="2" r:id="b"/>'
+    made = packed(
+        **{
+            "_rels/.rels": relations(a=("officeDocument", "xl/workbook.xml")),
+            "xl/workbook.xml": f'<workbook {space} xmlns:r="{OFFICE_RELATIONS}"><sheets>{sheets}</sheets></workbook>',
+            "xl/_rels/workbook.xml.rels": relations(a=("worksheet", "a.xml"), b=("x", "b.xml")).replace(
+                f"{OFFICE_RELATIONS}/x", macros
+            ),
+            "xl/a.xml": f"<worksheet {space}>{cell.format(7)}</worksheet>",
+            "xl/b.xml": f'<m:macrosheet xmlns:m="urn:m" {space}>{cell.format(8)}</m:macrosheet>',
+        }
+    )
+
+    made.seek(0)
+    answer = sheet.decode(made, {})[1][0].decode()
+
+    assert rows_of(answer) == ["| 1 | 7 |", "| 1 | 8 |"]

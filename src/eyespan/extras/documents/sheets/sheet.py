@@ -32,6 +32,9 @@ except ImportError:  # reported by `decode`
 MAX_FILE_BYTES = 64 * 1024 * 1024
 _FAR_CELL = re.compile(rb' r="([A-Z]{1,3})(\d{1,7})"')
 _LETTERS = re.compile(rb' r="([A-Z]{1,3})\d')
+_BOOK_RELATIONS = "xl/_rels/workbook.xml.rels"
+_MACROS = re.compile(rb"(?<=//schemas\.)microsoft\.com/office/2006/relationships/xl(?:Intl)?Macrosheet")
+"""The type of sheets of macros of Excel 4, which calamine does not know; they have cells like others."""
 _EVERYTHING: Area = (0, 0, cells.MAX_ROWS - 1, cells.MAX_COLUMNS - 1)
 
 
@@ -115,6 +118,11 @@ class _PackageBook:
             if odf.is_encrypted(package):
                 raise unreadable(ENCRYPTED)
             data = package.repaired(data)
+            if _BOOK_RELATIONS in package and _MACROS.search(relations := package.read(_BOOK_RELATIONS)):
+                data = package.with_part(
+                    _BOOK_RELATIONS,
+                    _MACROS.sub(b"openxmlformats.org/officeDocument/2006/relationships/worksheet", relations),
+                )
         self._book = _library_book(data)
         self.sheet_names: list[str] = list(self._book.sheet_names)
         self._hidden = {

@@ -120,16 +120,18 @@ class _FileSums:
     def add(self, text: Any, version: Any) -> bool:
         """Count a read; return True if everything it showed had been shown before."""
         self.reads += 1
-        lines = _lines(text)
-        if lines is None:
+        lines = [_lines(one) for one in text.split(",")] if isinstance(text, str) else [_lines(text)]
+        known = [one for one in lines if one is not None]
+        if len(known) < len(lines):
             key = (str(version), str(text))
             is_again = key in self._whole
             self._whole.add(key)
         else:
-            self._ranges[lines] = self._ranges.get(lines, 0) + 1
+            for one in known:
+                self._ranges[one] = self._ranges.get(one, 0) + 1
             shown = self._shown.setdefault(str(version), [])
-            is_again = any(first <= lines[0] and lines[1] <= last for first, last in shown)
-            shown[:] = _joined([*shown, lines])
+            is_again = all(any(first <= low and high <= last for first, last in shown) for low, high in known)
+            shown[:] = _joined([*shown, *known])
         self.again += is_again
         return is_again
 
