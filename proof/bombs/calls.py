@@ -14,7 +14,7 @@ TOOLS = {
     "filesystem": "filesystem_read_text_file",
     "text-editor": "text_editor_str_replace_based_edit_tool",
     "gemini": "gemini_read_file",
-    "kimi": "kimi_ReadFile",
+    "kimi": "kimi_Read",
     "opencode": "opencode_read",
     "cline": "cline_read_files",
     "deepagents": "deepagents_read_file",

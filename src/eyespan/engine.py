@@ -333,6 +333,10 @@ def _kind(source: Source, request: ReadRequest, context: CallContext) -> Kind:
                 raise Binary(source.asked, kind=kind.name)
             if kind.is_one_of(request.documents):
                 return kind
+        if kinds.BINARIES in request.refuses:
+            kind = kinds.detect(first_bytes, "")
+            if kind is not None and not kind.is_text:
+                return kinds.BINARY
     is_whole = len(first_bytes) >= source.size_bytes
     ask = None if request.encoding != "auto" else lambda sample: ask_encoding(sample, context)
     if not is_binary(first_bytes, request.text_rule, request.encoding, whole=is_whole, ask=ask):

@@ -21,6 +21,8 @@ Parts = Literal["", "frames", "pages", "cells", "sheets", "tables", "table"]
 Surface = Literal["native", "terminal", "claude"]
 SOURCES = "sources"
 """In the documents of a request: the kinds whose files are readable text as well."""
+BINARIES = "binaries"
+"""In the refused kinds of a request: those whose files are never text, which their first bytes show."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,13 +222,17 @@ def detect(first_bytes: bytes, name: str) -> Kind | None:
 
 
 def _match(kinds: Iterable[Kind], first_bytes: bytes, suffix: str, held: str) -> Kind | None:
-    """Return the row that claims a file, of those for its container; `held=""`: it has none, or any will do."""
+    """Return the row that claims a file, of those for its container; `held=""`: it has none, or any will do.
+
+    A text is a text, whatever its name: a suffix makes a document of it only if the kind has no signature.
+    """
     possible = [kind for kind in kinds if held in ("", kind.container)]
     for kind in possible:
         has_name = suffix in kind.suffixes or not kind.needs_suffix
         if has_name and _has_signature(kind, first_bytes):
             return kind
-    return next((kind for kind in possible if suffix in kind.suffixes and not kind.needs_suffix), None)
+    by_name = [kind for kind in possible if suffix in kind.suffixes and not kind.needs_suffix]
+    return next((kind for kind in by_name if kind.signature is None or is_binary(first_bytes)), None)
 
 
 def _has_signature(kind: Kind, first_bytes: bytes) -> bool:

@@ -103,9 +103,9 @@ def shrunk(sizes):
         mock.patch.object(model, "SNIFF_BYTES", SNIFF),
         mock.patch.object(binary, "SNIFF_BYTES", SNIFF),
         mock.patch.multiple(
-            codex, MAX_LINE_BYTES=CODEX_LINE_BYTES, _LIMITS=Limits(max_line_bytes=CODEX_LINE_BYTES + 12)
+            codex.Codex, line_bytes=CODEX_LINE_BYTES, read_limits=Limits(max_line_bytes=CODEX_LINE_BYTES + 12)
         ),
-        mock.patch.object(workspace, "SIZE_LIMIT_BYTES", WORKSPACE_BYTES),
+        mock.patch.object(workspace.WorkspaceDialect, "read_limits", Limits(max_file_bytes=WORKSPACE_BYTES)),
     ):
         yield
 

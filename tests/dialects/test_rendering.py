@@ -41,7 +41,7 @@ def calls(path, name):
     yield "filesystem", "read_multiple_files", {"paths": [path] * 4}
     yield "text-editor", "str_replace_based_edit_tool", {"command": "view", "path": path}
     yield "gemini", "read_file", {"file_path": path}
-    yield "kimi", "ReadFile", {"path": path}
+    yield "kimi", "Read", {"path": path}
     yield "opencode", "read", {"filePath": path}
     yield "cline", "read_files", {"files": [{"path": path}] * 4}
     yield "deepagents", "read_file", {"file_path": path, "limit": 100_000}

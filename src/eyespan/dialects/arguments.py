@@ -29,6 +29,8 @@ _KINDS = {
     "array": "a list",
     "object": "an object",
 }
+SAFE = (1 - 2**53, 2**53 - 1)
+"""The integers of JavaScript that are exact."""
 _DIGITS = re.compile(r"\s*[+-]?\d{1,300}(\.0{1,300})?\s*", re.ASCII)
 
 
@@ -36,7 +38,7 @@ _DIGITS = re.compile(r"\s*[+-]?\d{1,300}(\.0{1,300})?\s*", re.ASCII)
 class Field:
     """One argument of a tool: its place in the schema, the values that are taken for it, and those that are refused.
 
-    null is an absent value. A field of type "number" takes a fraction only if `is_fraction`.
+    A field of type "number" takes a fraction only if `is_fraction`.
     """
 
     name: str
@@ -52,9 +54,12 @@ class Field:
     """The bounds of a number; `minimum` stands in the schema, unless `hides_bounds`."""
     hides_bounds: bool = False
     choices: tuple[str, ...] = ()
+    hides_choices: bool = False
     takes: tuple[Takes, ...] = ("float",)
-    is_safe: bool = False
-    """A number beyond 2**53 - 1 is refused, as by programs that check for safe integers."""
+    fits: tuple[int, int] | None = None
+    """The numbers that its type holds, such as `SAFE`; others have the wrong type."""
+    takes_null: bool = True
+    """null is an absent value; False: it has the wrong type."""
     is_fraction: bool = False
     aliases: tuple[str, ...] = ()
     """Other names that are taken but not announced."""
@@ -70,7 +75,11 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """How a dialect refuses arguments. `{name}`, `{kind}`, `{value}` and `{bound}` are filled in."""
+    """How a dialect refuses arguments.
+
+    `{name}`, `{type}`, `{kind}` (the type in words), `{value}`, `{raw}` (a string without quotes), `{found}` (type and
+    value as serde writes them) and `{bound}` are filled in.
+    """
 
     form: str = "{}"
     """What surrounds every message."""
@@ -81,11 +90,16 @@ class Wording:
     type: str = "{name} must be {kind}, not {value}"
     below: str = "{name} must be {bound} or more"
     above: str = "{name} must be {bound} or less"
-    choice: str = "{name} must be {kind}, not {value}"
+    unfit: str = ""
+    """For a number that the type does not hold; "" is the message for a wrong type."""
+    choice: str = "{name} must be {bound}, not {value}"
     empty: str = ""
     """For an empty string in a required field; "" takes it."""
     unknown: str = ""
     """For a field that is not declared; "" ignores it."""
+
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """Other words for types."""
 
     def bad(self, text: str) -> BadArguments:
         """Return the error of wrong arguments."""
@@ -97,10 +111,13 @@ def refusal(code: str, form: str = "{}") -> Callable[[str], BadArguments]:
     return Wording(form=form, code=code).bad
 
 
-def checked(arguments: Any, fields: Sequence[Field], wording: Wording) -> dict[str, Any]:
+_MISSING = object()
+
+
+def checked(arguments: Any, fields: Sequence[Field], wording: Wording, prefix: str = "") -> dict[str, Any]:
     """Return the values of the fields: types first, in order, then bounds. Raises: BadArguments."""
     if not isinstance(arguments, dict):
-        raise wording.bad(wording.not_object)
+        raise wording.bad(wording.not_object.format(found=found(arguments)))
     if wording.unknown:
         known = {name for one in fields for name in (one.name, *one.aliases)}
         for name in arguments:
@@ -108,29 +125,35 @@ def checked(arguments: Any, fields: Sequence[Field], wording: Wording) -> dict[s
                 raise wording.bad(wording.unknown.format(name=shown(name)))
     values = {}
     for one in fields:
-        value = next((arguments[name] for name in (one.name, *one.aliases) if arguments.get(name) is not None), None)
-        values[one.name] = one.default if value is None else _typed(value, one, wording)
-        if value is None and one.required:
-            raise _refused("missing", one, wording, value)
+        value = next((arguments[name] for name in (one.name, *one.aliases) if name in arguments), _MISSING)
+        if value is _MISSING or (value is None and one.takes_null):
+            if one.required:
+                raise _refused("missing", one, wording, None, prefix)
+            values[one.name] = checked({}, one.fields, wording) if one.type == "object" else one.default
+        else:
+            values[one.name] = _typed(value, one, wording, prefix)
     for one in fields:
-        _check_bounds(values[one.name], one, wording)
+        _check_bounds(values[one.name], one, wording, prefix)
     return values
 
 
-def _typed(value: Any, one: Field, wording: Wording) -> Any:
+def _typed(value: Any, one: Field, wording: Wording, prefix: str) -> Any:
     """Return a value of the field's type. Raises: BadArguments."""
     is_right = False
     match one.type:
         case "string":
             is_right = isinstance(value, str)
+            if is_right and one.choices and value not in one.choices:
+                raise _refused("choice", one, wording, value, prefix, bound=" or ".join(one.choices))
         case "boolean":
             is_right = isinstance(value, bool)
         case "integer" | "number":
             if one.is_fraction and type(value) is float:
                 return value
-            value, given = as_number(value, one.takes), value
-            is_right = value is not None
-            value = given if value is None else value
+            number = as_number(value, one.takes)
+            if number is not None and one.fits and not one.fits[0] <= number <= one.fits[1]:
+                raise _refused("unfit", one, wording, value, prefix)
+            is_right, value = number is not None, value if number is None else number
         case "array":
             if isinstance(value, list) and one.fields:
                 return [checked(item, one.fields, wording) for item in value]
@@ -138,30 +161,36 @@ def _typed(value: Any, one: Field, wording: Wording) -> Any:
             is_right = isinstance(value, list) and all(type(item) is types[one.item] for item in value)
         case "object":
             if isinstance(value, dict):
-                return checked(value, one.fields, wording)
+                return checked(value, one.fields, wording, f"{one.name}.")
     if not is_right:
-        raise _refused("type", one, wording, value)
+        raise _refused("type", one, wording, value, prefix)
     return value
 
 
-def _check_bounds(value: Any, one: Field, wording: Wording) -> None:
+def _check_bounds(value: Any, one: Field, wording: Wording, prefix: str) -> None:
     if isinstance(value, str):
-        if one.choices and value not in one.choices:
-            raise _refused("choice", one, wording, value, kind=" or ".join(one.choices))
-        empty = one.messages.get("empty", wording.empty)
-        if empty and one.required and not value.strip():
-            raise _refused("empty", one, wording, value)
+        if one.required and not value.strip() and (wording.empty or "empty" in one.messages):
+            raise _refused("empty", one, wording, value, prefix)
     elif type(value) in (int, float):
         if one.minimum is not None and value < one.minimum:
-            raise _refused("below", one, wording, value, bound=one.minimum)
-        maximum = 2**53 - 1 if one.maximum is None and one.is_safe else one.maximum
-        if maximum is not None and value > maximum:
-            raise _refused("above", one, wording, value, bound=maximum)
+            raise _refused("below", one, wording, value, prefix, bound=one.minimum)
+        if one.maximum is not None and value > one.maximum:
+            raise _refused("above", one, wording, value, prefix, bound=one.maximum)
 
 
-def _refused(what: str, one: Field, wording: Wording, value: Any, **more: Any) -> BadArguments:
+def _refused(what: str, one: Field, wording: Wording, value: Any, prefix: str, bound: Any = None) -> BadArguments:
     form = one.messages.get(what) or one.messages.get("any") or getattr(wording, what) or wording.type
-    return wording.bad(form.format(**{"name": one.name, "kind": _KINDS[one.type], "value": shown(value), **more}))
+    return wording.bad(
+        form.format(
+            name=prefix + one.name,
+            type=one.type,
+            kind=wording.kinds.get(one.type) or _KINDS[one.type],
+            value=shown(value),
+            raw=value,
+            found=found(value),
+            bound=bound,
+        )
+    )
 
 
 def schema_of(fields: Sequence[Field], *, is_closed: bool = False) -> dict[str, Any]:
@@ -176,20 +205,20 @@ def schema_of(fields: Sequence[Field], *, is_closed: bool = False) -> dict[str, 
 
 
 def _schema(one: Field) -> dict[str, Any]:
-    found: dict[str, Any] = {"type": one.type}
+    schema: dict[str, Any] = {"type": one.type}
     if one.type == "object":
-        found = schema_of(one.fields)
+        schema = schema_of(one.fields)
     elif one.type == "array":
-        found["items"] = schema_of(one.fields) if one.fields else {"type": one.item}
-    if one.choices:
-        found["enum"] = list(one.choices)
+        schema["items"] = schema_of(one.fields) if one.fields else {"type": one.item}
+    if one.choices and not one.hides_choices:
+        schema["enum"] = list(one.choices)
     if not one.hides_bounds:
-        found.update({k: v for k, v in (("minimum", one.minimum), ("maximum", one.maximum)) if v is not None})
+        schema.update({k: v for k, v in (("minimum", one.minimum), ("maximum", one.maximum)) if v is not None})
     if one.default is not None and not one.hides_default:
-        found["default"] = one.default
+        schema["default"] = one.default
     if one.text:
-        found["description"] = one.text
-    return {**found, **one.schema}
+        schema["description"] = one.text
+    return {**schema, **one.schema}
 
 
 def is_integer(value: Any) -> bool:
@@ -212,6 +241,21 @@ def as_number(value: Any, takes: Sequence[Takes]) -> int | None:
 def as_whole(value: Any) -> int | None:
     """Return a JSON number without a fraction as an integer: 2 and 2.0, but not 2.5, "2" or true; else None."""
     return as_number(value, ("float",))
+
+
+def found(value: Any) -> str:
+    """Return the type and value of an argument as serde, the parser of programs in Rust, writes them."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return f"boolean `{shown(value)}`"
+    if isinstance(value, int):
+        return f"integer `{shown(value)}`"
+    if isinstance(value, float):
+        return f"floating point `{shown(value)}`"
+    if isinstance(value, str):
+        return f"string {shown(value)}"
+    return "map" if isinstance(value, dict) else "sequence" if isinstance(value, list) else type(value).__name__
 
 
 def shown(value: Any) -> str:

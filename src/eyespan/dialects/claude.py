@@ -103,6 +103,8 @@ class Claude(FileDialect):
     limits = ("default_read_lines", "max_line_length", "max_tokens", "max_bytes")
     can_be_off = ("max_tokens", "max_bytes")
     first_offset = 0
+    trusts_pdf_names = True
+    """A text that is named .pdf is refused as a PDF."""
 
     def _configure(self, settings: Mapping[str, Any]) -> None:
         for name in ("default_read_lines", "max_line_length"):
@@ -176,6 +178,8 @@ class Claude(FileDialect):
             )
         if document.kind != "text":
             return _document_reply(document)
+        if self.trusts_pdf_names and args.file_path.lower().endswith(".pdf") and document.facts.size_bytes:
+            raise errors.Unreadable(args.file_path, kind="pdf", reason="not a PDF, despite its name")
         part = only_text(document)
         total, returned = part.total_lines, part.line_count
         if total == 0:
@@ -267,6 +271,7 @@ class ClaudeUpstream(Claude):
         "max_bytes": 256 * 1024,
     }
     first_offset = 1
+    trusts_pdf_names = False
 
 
 def _too_large(fact: str) -> BadArguments:

@@ -58,6 +58,8 @@ def error_names(error: ReadError) -> Iterator[str]:
             yield error.what
         case errors.Binary():
             yield f"binary_{error.kind}"
+        case errors.ScanLimit(needs_numbers=True):
+            yield "numbers_scan_limit"
         case errors.InvalidPath() if "\0" in error.path:
             yield "nul"
     number = _system_number(error)

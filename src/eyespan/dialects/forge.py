@@ -9,46 +9,43 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from eyespan import errors
-from eyespan.dialects.arguments import is_integer, refusal, shown
-from eyespan.dialects.base import Admit, FileDialect, encoding_facts, only_text, text_reply
+from eyespan.dialects.arguments import Field, Wording
+from eyespan.dialects.base import Admit, encoding_facts, only_text
 from eyespan.dialects.rendering import numbered, unnumbered
-from eyespan.errors import ReadError
-from eyespan.escape import written_path
+from eyespan.dialects.table import Call, Page, Paths, TableDialect
 from eyespan.model import (
+    CHEAP_TOTAL,
     NUL_IS_BINARY,
     NUL_OR_BAD_UTF8_IS_BINARY,
     BytesPart,
-    Document,
     Limits,
     Lines,
     ReadRequest,
     Reply,
-    ReplyError,
     Selection,
     Tail,
-    ToolSpec,
+    TextContent,
 )
+from eyespan.opened import Opened
 
-NUMBERS = ("start_line", "end_line", "limit", "head", "tail")
-_FIELDS = frozenset(("path", "show_line_numbers", *NUMBERS))
+NUMBERS = {
+    "start_line": "First line to read, 1-indexed.",
+    "end_line": "Last line to read, 1-indexed and included.",
+    "limit": "Most lines to read, from start_line or the first line.",
+    "head": "Read the first N lines. Excludes start_line, end_line and limit.",
+    "tail": "Read the last N lines. Excludes start_line, end_line and limit.",
+}
 _WHOLE_FILE = Lines()
 """The whole file, which has other limits than a range."""
+_UNLIMITED = 2**62
+"""The count of an open range. Unlike the whole file, the scan limit bounds it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ForgeArgs:
-    """The checked arguments of a call."""
-
-    path: str
-    selection: Selection
-    show_line_numbers: bool
-
-
-class Forge(FileDialect):
+class Forge(TableDialect):
     """The tool as the document describes it, with its settings."""
 
     name = "forge"
@@ -56,169 +53,136 @@ class Forge(FileDialect):
     instructions = "Text is returned by lines, other files as base64. For a large file, ask for the range you need."
     settings = {"max_file_read_bytes": 204_800, "max_scan_bytes": 2_097_152, "show_line_numbers": True}
     limits = ("max_file_read_bytes", "max_scan_bytes")
+    tool = "Read"
+    aliases = ("read", "read_file", "read-file", "ReadFile")
+    description = "Reads file contents, whole or an optional range of lines."
+    is_closed = True
+    wording = Wording(
+        "Bad args: {}",
+        code="BadArgs",
+        not_object="arguments must be an object",
+        below="{name} must be >= {bound}",
+        unknown=f"unknown field {{name}}; known are path, {', '.join(NUMBERS)}, show_line_numbers",
+    )
+    paths = Paths(is_lexical=False)
+    refuses = frozenset()
+    total = CHEAP_TOTAL
+    error_texts = {
+        "tool_denied": "{reason}",
+        "invalid_path": "Bad args: {reason}",
+        "policy_denied": "Path '{path}' matched denied pattern '{rule}'",
+        "outside_root": "Path outside sandbox (attempted: {path})",
+        "binary": "Bad args: Line ranges are not supported for binary files",
+        "too_large": "Read failed: File too large; use start_line/end_line",
+        "numbers_scan_limit": "Read failed: Scan limit exceeded; narrow the range: the numbers of the last lines need "
+        "a scan of the whole file. With show_line_numbers false the last lines are read without one",
+        "scan_limit": "Read failed: Scan limit exceeded; narrow the range",
+        "directory": "Read failed: path is a directory: {path}",
+        "any": "Read failed: {reason}: {path}",
+    }
+    error_codes = {
+        "tool_denied": "PolicyDenied",
+        "invalid_path": "BadArgs",
+        "policy_denied": "SandboxViolation",
+        "outside_root": "SandboxViolation",
+        "binary": "BadArgs",
+        **dict.fromkeys(("too_large", "numbers_scan_limit", "scan_limit", "directory", "any"), "ExecutionFailed"),
+    }
 
     def _configure(self, settings: Mapping[str, Any]) -> None:
         self.max_file_read_bytes: int = settings["max_file_read_bytes"]
         self.max_scan_bytes: int = settings["max_scan_bytes"]
         self.show_line_numbers: bool = settings["show_line_numbers"]
-        self._whole_limits = Limits(max_whole_bytes=self.max_file_read_bytes)
-        self._range_limits = Limits(max_scan_bytes=self.max_scan_bytes)
-
-    def _spec(self) -> ToolSpec:
-        return ToolSpec(
-            "Read", DESCRIPTION, _schema(self.show_line_numbers), ("read", "read_file", "read-file", "ReadFile")
+        self.fields = (
+            Field(
+                "path",
+                "string",
+                "Path of the file, relative to the working root.",
+                required=True,
+                messages={"any": "path must be a non-empty string", "empty": "path must be a non-empty string"},
+            ),
+            *[Field(name, "integer", text, minimum=1, takes=()) for name, text in NUMBERS.items()],
+            Field(
+                "show_line_numbers",
+                "boolean",
+                "Put its number in front of every line.",
+                default=self.show_line_numbers,
+            ),
         )
 
-    def parse(self, arguments: Any, admit: Admit) -> ForgeArgs:
-        if not isinstance(arguments, dict):
-            raise _bad("arguments must be an object")
-        for name in arguments:
-            if name not in _FIELDS:
-                raise _bad(f"unknown field {shown(name)}; known are path, {', '.join(NUMBERS)}, show_line_numbers")
-        path = arguments.get("path")
-        if not isinstance(path, str) or not path.strip():
-            raise _bad("path must be a non-empty string")
+    def parse(self, arguments: Any, admit: Admit) -> Call:
+        call = super().parse(arguments, admit)
+        path = call.path
         if not path.isprintable() and any(character < " " or character == "\x7f" for character in path):
-            raise _bad("path must not contain control characters")
-        given = {name: arguments[name] for name in NUMBERS if arguments.get(name) is not None}
-        for name, value in given.items():
-            if not is_integer(value):
-                raise _bad(f"{name} must be an integer, not {shown(value)}")
-            if value < 1:
-                raise _bad(f"{name} must be >= 1")
-        numbers = arguments.get("show_line_numbers")
-        if numbers is not None and not isinstance(numbers, bool):
-            raise _bad(f"show_line_numbers must be true or false, not {shown(numbers)}")
-        show_numbers: bool = self.show_line_numbers if numbers is None else numbers
-        selection = _selection(given)
-        if isinstance(selection, Tail) and not show_numbers:
+            raise self.wording.bad("path must not contain control characters")
+        selection = self._selection({name: call[name] for name in NUMBERS if call[name] is not None})
+        if isinstance(selection, Tail) and not call["show_line_numbers"]:
             selection = Tail(selection.count, numbered=False)
         if ".." in path.split("/"):
             admit(path, False)  # raises if the name is denied
             raise errors.OutsideRoot(path)
-        return ForgeArgs(path, selection, show_numbers)
+        return replace(call, selection=selection)
 
-    def plan(self, args: ForgeArgs) -> ReadRequest:
-        is_whole = args.selection is _WHOLE_FILE
-        return ReadRequest(
-            path=args.path,
-            selection=args.selection,
-            limits=self._whole_limits if is_whole else self._range_limits,
+    def _selection(self, given: Mapping[str, int]) -> Selection:
+        head, tail = given.get("head"), given.get("tail")
+        start, end, limit = given.get("start_line"), given.get("end_line"), given.get("limit")
+        if head is not None or tail is not None:
+            if len(given) > 1:
+                raise self.wording.bad("head and tail exclude each other and start_line, end_line and limit")
+            return Lines(1, head) if head is not None else Tail(tail or 0)
+        first = start or 1
+        if end is not None and first > end:
+            raise self.wording.bad("start_line must be <= end_line")
+        counts = [count for count in (limit, None if end is None else end - first + 1) if count is not None]
+        if start is None and not counts:
+            return _WHOLE_FILE
+        return Lines(first, min(counts, default=_UNLIMITED))
+
+    def plan(self, call: Call, path: str) -> ReadRequest:
+        is_whole = call.selection is _WHOLE_FILE
+        whole_limits = Limits(max_whole_bytes=self.max_file_read_bytes)
+        return replace(
+            super().plan(call, path),
+            limits=whole_limits if is_whole else Limits(max_scan_bytes=self.max_scan_bytes),
             # If the host names the encoding, invalid bytes are replaced and counted.
             text_rule=NUL_OR_BAD_UTF8_IS_BINARY if self.encoding in (None, "auto") else NUL_IS_BINARY,
-            encoding=self.encoding or "utf-8",
-            reports_encoding=self.encoding is not None,
             wants_bytes=is_whole,
         )
 
-    def render(self, args: ForgeArgs, document: Document) -> Reply:
-        facts = document.facts
-        first = document.parts[0]
-        if isinstance(first, BytesPart):
-            payload = b64encode(first.data).decode("ascii")
-            header = "[binary:base64][truncated]" if first.truncated else "[binary:base64]"
-            text = f"{header}\n{payload}"
+    def show_text(self, call: Call, opened: Opened, path: str) -> Reply:
+        document = opened.read(call.selection)
+        facts, part = document.facts, document.parts[0]
+        if isinstance(part, BytesPart):
+            payload = b64encode(part.data).decode("ascii")
+            text = f"{'[binary:base64][truncated]' if part.truncated else '[binary:base64]'}\n{payload}"
             result: dict[str, Any] = {
                 "text": text,
                 "binary": True,
                 "base64": payload,
-                "truncated": first.truncated,
+                "truncated": part.truncated,
                 "path": facts.path,
             }
-            if first.media_type != "application/octet-stream":
-                result["media_type"] = first.media_type
+            if part.media_type != "application/octet-stream":
+                result["media_type"] = part.media_type
+            page = Page(text, 1, 0)
         else:
-            part = only_text(document)
-            if not part.line_count and part.total_lines and part.first_line:
-                raise _bad(f"start_line {part.first_line} exceeds file line count {part.total_lines}")
-            last = part.first_line + part.line_count - 1
-            if args.show_line_numbers:
-                text = numbered(part, width=len(str(last)), mark="\t", keep_ends=True)
-            else:
-                text = unnumbered(part)
-            result = {"text": text, "binary": False, "path": facts.path}
-            if part.line_count and part.first_line:  # the last lines of a large file have no known numbers
-                result.update(start_line=part.first_line, end_line=last)
-            if part.total_lines is not None:
-                result["total_lines"] = part.total_lines
-            result.update(encoding_facts(document))
+            page, result = self._lines(call, only_text(document), opened)
+            result.update(path=facts.path, **encoding_facts(document))
         if facts.changed:
             result["changed_during_read"] = True
-        return text_reply(text, result)
+        return Reply((TextContent(page.body),), result, measures=self.measures(call, page, opened))
 
-    def render_error(self, error: ReadError) -> ReplyError:
-        path = written_path(error.path)
-        match error:
-            case errors.PolicyDenied(rule="") | errors.InvalidPath():
-                code = "BadArgs" if isinstance(error, errors.InvalidPath) else "PolicyDenied"
-                return ReplyError(code, f"Bad args: {error}" if code == "BadArgs" else str(error))
-            case errors.PolicyDenied():
-                return ReplyError("SandboxViolation", f"Path '{path}' matched denied pattern '{error.rule}'")
-            case errors.OutsideRoot():
-                return ReplyError("SandboxViolation", f"Path outside sandbox (attempted: {path})")
-            case errors.Binary():
-                return ReplyError("BadArgs", "Bad args: Line ranges are not supported for binary files")
-            case errors.TooLarge():
-                reason = "File too large; use start_line/end_line"
-            case errors.ScanLimit(needs_numbers=True):
-                reason = (
-                    "Scan limit exceeded; narrow the range: the numbers of the last lines need a scan of the whole "
-                    "file. With show_line_numbers false the last lines are read without one"
-                )
-            case errors.ScanLimit():
-                reason = "Scan limit exceeded; narrow the range"
-            case errors.NotRegular(what="directory"):
-                reason = f"path is a directory: {path}"
-            case _:
-                reason = f"{error}: {path}" if path else str(error)
-        return ReplyError("ExecutionFailed", f"Read failed: {reason}")
-
-
-def _selection(given: Mapping[str, int]) -> Selection:
-    head, tail = given.get("head"), given.get("tail")
-    start, end, limit = given.get("start_line"), given.get("end_line"), given.get("limit")
-    if head is not None or tail is not None:
-        if len(given) > 1:
-            raise _bad("head and tail exclude each other and start_line, end_line and limit")
-        return Lines(1, head) if head is not None else Tail(tail or 0)
-    first = start or 1
-    if end is not None and first > end:
-        raise _bad("start_line must be <= end_line")
-    counts = [count for count in (limit, None if end is None else end - first + 1) if count is not None]
-    if start is None and not counts:
-        return _WHOLE_FILE
-    return Lines(first, min(counts, default=_UNLIMITED))
-
-
-_UNLIMITED = 2**62
-"""The count of an open range. Unlike the whole file, the scan limit bounds it."""
-
-
-_bad = refusal("BadArgs", "Bad args: {}")
-
-
-DESCRIPTION = "Reads file contents, whole or an optional range of lines."
-
-
-def _schema(show_line_numbers: bool) -> dict[str, Any]:
-    def integer(description: str) -> dict[str, Any]:
-        return {"type": "integer", "minimum": 1, "description": description}
-
-    return {
-        "type": "object",
-        "properties": {
-            "path": {"type": "string", "description": "Path of the file, relative to the working root."},
-            "start_line": integer("First line to read, 1-indexed."),
-            "end_line": integer("Last line to read, 1-indexed and included."),
-            "limit": integer("Most lines to read, from start_line or the first line."),
-            "head": integer("Read the first N lines. Excludes start_line, end_line and limit."),
-            "tail": integer("Read the last N lines. Excludes start_line, end_line and limit."),
-            "show_line_numbers": {
-                "type": "boolean",
-                "default": show_line_numbers,
-                "description": "Put its number in front of every line.",
-            },
-        },
-        "required": ["path"],
-        "additionalProperties": False,
-    }
+    def _lines(self, call: Call, part: Any, opened: Opened) -> tuple[Page, dict[str, Any]]:
+        """Return the lines and the result object of a text. Raises: BadArguments."""
+        first, last, total = part.first_line, part.first_line + part.line_count - 1, part.total_lines
+        if not part.line_count and total and first:
+            raise self.wording.bad(f"start_line {first} exceeds file line count {total}")
+        has_numbers = call["show_line_numbers"]
+        self.charge(part, opened.context, has_numbers=has_numbers)
+        text = numbered(part, width=len(str(last)), mark="\t", keep_ends=True) if has_numbers else unnumbered(part)
+        result: dict[str, Any] = {"text": text, "binary": False}
+        if part.line_count and first:  # the last lines of a large file have no known numbers
+            result.update(start_line=first, end_line=last)
+        if total is not None:
+            result["total_lines"] = total
+        return Page(text, first, part.line_count, more=part.more, total=total), result

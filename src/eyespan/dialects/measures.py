@@ -37,7 +37,7 @@ def measure(
                 facts["cut_lines"] = cut
         if part.more and part.line_count and part.first_line:
             following = part.first_line + part.line_count
-            facts["left_out"] = [f"{_as_asked(request.path)}:{following}-"]
+            facts["left_out"] = [f"{as_asked(request.path)}:{following}-"]
     elif isinstance(part, RowsPart):
         facts["lines"] = len(part.rows)
         cut = sum([len(row.decode("utf-8", "replace").encode()) > longest for _, row in part.rows]) if longest else 0
@@ -45,9 +45,10 @@ def measure(
             facts["cut_lines"] = cut
     if "left_out" in document.extra:
         first, last = document.extra["left_out"]
-        facts["left_out"] = [f"{_as_asked(request.path)}:p{first}-{last}"]
+        facts["left_out"] = [f"{as_asked(request.path)}:p{first}-{last}"]
     return facts
 
 
-def _as_asked(path: str) -> str:
+def as_asked(path: str) -> str:
+    """Return a path for a selector: as it was asked for, or with escapes if it is not Unicode."""
     return path if is_valid(path) else written_path(path)

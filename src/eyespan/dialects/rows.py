@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from eyespan.dialects.base import text_notes
+from eyespan.dialects.base import only_text, text_notes
 from eyespan.model import EXACT_TOTAL, Document, Limits, Lines, TextPart, TotalRule
 from eyespan.opened import Opened
 
@@ -34,6 +34,12 @@ def raw_lines(data: bytes | bytearray) -> Iterator[bytes | bytearray]:
         end = data.find(b"\n", at) + 1 or len(data)
         yield data[at:end]
         at = end
+
+
+def line_length(opened: Opened, number: int) -> int:
+    """Return the characters of a line, in a request that counts those of lines it cuts. Raises: ReadError."""
+    part = only_text(opened.read(Lines(number, 1)))
+    return part.cuts.get(number) or len(part.data.decode("utf-8", "replace").rstrip("\r\n"))
 
 
 class Rows:

@@ -14,11 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from eyespan import errors
+from eyespan import errors, kinds
 from eyespan.context import CallContext
 from eyespan.dialects.arguments import BadArguments, Field, Wording, checked, schema_of
 from eyespan.dialects.base import Admit, Dialect, text_notes
 from eyespan.dialects.error_texts import Platform, error_text
+from eyespan.dialects.measures import as_asked
 from eyespan.dialects.media import media_block, media_notes
 from eyespan.dialects.rendering import FEW_BYTES, numbered_counting, text_memory, unnumbered
 from eyespan.dialects.rows import Rows
@@ -204,6 +205,8 @@ class TableDialect(Dialect):
     line_chars: int | None = None
     """The characters that are shown of a longer line; `line_mark` follows them."""
     line_mark = ""
+    line_bytes: int | None = None
+    """The same in bytes of UTF-8, cut between characters."""
     max_size: int | None = None
     """The most that the lines of an answer may take, as counted by `size_of`; None: any window is shown whole."""
     answers: Mapping[str, str] = {"any": "{body}"}
@@ -216,14 +219,16 @@ class TableDialect(Dialect):
     """The kinds that come as images or files."""
     document_texts: Mapping[str, str] = {}
     """A text before such a block, by its kind."""
-    refuses: frozenset[str] = frozenset()
-    """The kinds that are binary to the dialect, whatever their bytes are."""
+    refuses: frozenset[str] = frozenset((kinds.BINARIES,))
+    """The kinds that are binary to the dialect, whatever their bytes are: all that are never text."""
     options = WHOLE_PDF
     text_rule: TextRule = NUL_IS_BINARY
     text_encoding = "utf-8"
     hides_bom = False
     """A BOM at the start of a file is not shown."""
     total: TotalRule = NO_TOTAL
+    counts_cut_chars = False
+    """The length of a line that is not held whole is counted."""
     read_limits = Limits()
     platform: Platform = "node"
     system_call = "open"
@@ -294,6 +299,7 @@ class TableDialect(Dialect):
             encoding=self.encoding or self.text_encoding,
             reports_encoding=self.encoding is not None,
             total=self.total,
+            counts_cut_chars=self.counts_cut_chars,
         )
 
     def opened(self, request: ReadRequest, engine: Engine, context: CallContext) -> Opened:
@@ -368,29 +374,29 @@ class TableDialect(Dialect):
             found["total_lines"] = page.total
         if page.cut:
             found["cut_lines"] = len(page.cut)
-        if page.more and page.count:
+        if page.more and page.count and page.first:
             last = call.values.get(self.window.last) if page.is_full else None
-            found["left_out"] = [f"{written_path(call.path)}:{page.last + 1}-{last or ''}"]
+            found["left_out"] = [f"{as_asked(call.path)}:{page.last + 1}-{last or ''}"]
         return found
 
     # --- lines -------------------------------------------------------------------------------------------------------
 
     def page(self, call: Call, opened: Opened) -> Page:
         """Return the lines that the answer shows. Raises: ReadError."""
-        return self.whole_window(opened) if self.max_size is None else self.fitting_rows(call, opened)
+        return self.window_of(call, opened)[0] if self.max_size is None else self.fitting_rows(call, opened)
 
-    def whole_window(self, opened: Opened) -> Page:
-        """Return all lines of the window."""
-        document = opened.read()
+    def window_of(self, call: Call, opened: Opened) -> tuple[Page, Document]:
+        """Return all lines of the window, and the document they are of."""
+        document = opened.read(call.selection)
         part: Any = document.parts[0]
-        opened.context.charge(self.answer_bytes(part) if len(part.data) > FEW_BYTES else 0)
+        self.charge(part, opened.context)
         gutter, cut = self.gutter, 0
         if gutter is None:
             body = unnumbered(part)
         else:
             style = {"lead": gutter.lead, "width": gutter.width, "mark": gutter.mark}
-            body, cut = numbered_counting(part, **style, max_chars=self.line_chars or 0)
-        return Page(
+            body, cut = numbered_counting(part, **style, max_chars=self.line_chars or 0, max_bytes=self.line_bytes or 0)
+        page = Page(
             body=body,
             first=part.first_line,
             count=part.line_count,
@@ -399,10 +405,12 @@ class TableDialect(Dialect):
             total=part.total_lines,
             notes=text_notes(document),
         )
+        return page, document
 
-    def answer_bytes(self, part: TextPart) -> int:
-        """Return the memory that the answer for a large text takes, beside what the reader was charged for."""
-        return text_memory(part, has_numbers=self.gutter is not None)
+    def charge(self, part: TextPart, context: CallContext, *, has_numbers: bool = True) -> None:
+        """Pay for the memory of the answer for a large text, beside what the reader paid. Raises: ReadError."""
+        if len(part.data) > FEW_BYTES:
+            context.charge(text_memory(part, has_numbers=has_numbers))
 
     def fitting_rows(self, call: Call, opened: Opened) -> Page:
         """Return as many lines of the window as fit into `max_size`."""

@@ -8,46 +8,22 @@ as the last component is not a file.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from eyespan import errors
-from eyespan.dialects.arguments import BadArguments, as_whole
-from eyespan.dialects.base import NO_MEASURES, Admit, FileDialect, encoding_facts, only_text, text_reply
+from eyespan.context import CallContext
+from eyespan.dialects.arguments import Field, Wording, checked
+from eyespan.dialects.base import Admit, encoding_facts, only_text
 from eyespan.dialects.rendering import FEW_BYTES, text_width
+from eyespan.dialects.table import Call, Paths, TableDialect, Window
 from eyespan.errors import ReadError
 from eyespan.escape import named_path, quoted_bytes, quoted_pieces, written_path
-from eyespan.model import (
-    EXACT_TOTAL,
-    MIB,
-    NUL_IS_BINARY,
-    Document,
-    Limits,
-    Lines,
-    ReadRequest,
-    Reply,
-    ReplyError,
-    TextPart,
-    ToolSpec,
-)
-
-DEFAULT_MAX_LINES = 200
-HIGHEST_MAX_LINES = 500
-SIZE_LIMIT_BYTES = 1 * MIB
+from eyespan.model import EXACT_TOTAL, MIB, Limits, ReadRequest, Reply, ReplyError, TextContent, TextPart
+from eyespan.opened import Opened
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceArgs:
-    """The checked arguments of a call."""
-
-    path: str
-    """The path with `/` for every `\\`."""
-    start_line: int
-    max_lines: int
-
-
-class WorkspaceDialect(FileDialect):
+class WorkspaceDialect(TableDialect):
     """The tool as the document describes it."""
 
     name = "workspace"
@@ -56,89 +32,121 @@ class WorkspaceDialect(FileDialect):
         "Text files of at most 1 MiB are returned by lines: for a long file, ask for the range you need. Binary files "
         "are refused."
     )
+    tool = "read_file"
+    description = "Reads a UTF-8 text file in the workspace and returns a line-limited content window."
+    fields = (
+        Field(
+            "path",
+            "string",
+            'Workspace-root-relative file path to read (e.g., "src/main.ts").',
+            required=True,
+            messages={"any": "path must be a non-empty string", "empty": "path must be a non-empty string"},
+        ),
+        Field(
+            "start_line",
+            "number",
+            "1-based start line of the returned window (default: 1).",
+            default=1,
+            minimum=1,
+            hides_bounds=True,
+            messages={"any": "start_line must be an integer >= 1"},
+        ),
+        Field(
+            "max_lines",
+            "number",
+            "Maximum number of lines to return (default: 200).",
+            default=200,
+            minimum=1,
+            maximum=500,
+            hides_bounds=True,
+            messages={"any": "max_lines must be an integer between 1 and 500"},
+        ),
+    )
+    wording = Wording("INVALID_ARGUMENT: {}", code="INVALID_ARGUMENT", not_object="arguments must be an object")
+    paths = Paths(is_lexical=False)
+    window = Window(first="start_line", count="max_lines")
+    text_encoding = "utf-8-sig"
+    refuses = frozenset()
+    total = EXACT_TOTAL
+    read_limits = Limits(max_file_bytes=MIB)
     follows_final_link = True
+    counts_last_piece = False
+    """The empty piece after a final line feed is one more line."""
+    error_texts = {
+        "outside_root": '[Sandbox Violation] Attempted to access path outside of workspace: "{path}"',
+        "tool_denied": "{reason}",
+        "policy_denied": "{reason} (path: {path})",
+        "not_found": "path not found: {path}",
+        "not_regular": "path is not a file: {path}",
+        "too_large": "file size exceeds 1 MiB limit: {path}",
+        "binary": "binary file is not supported: {path}",
+    }
+    error_codes = {
+        "tool_denied": "POLICY_DENIED",
+        "policy_denied": "POLICY_DENIED",
+        "outside_root": "SANDBOX_VIOLATION",
+        "invalid_path": "INVALID_ARGUMENT",
+        "not_found": "NOT_FOUND",
+        "not_regular": "NOT_FILE",
+        "too_large": "SIZE_LIMIT_EXCEEDED",
+        "binary": "BINARY_NOT_SUPPORTED",
+        "timeout": "TIMEOUT",
+        "busy": "BUSY",
+    }
 
-    def _spec(self) -> ToolSpec:
-        return ToolSpec("read_file", DESCRIPTION, _schema())
-
-    def parse(self, arguments: Any, admit: Admit) -> WorkspaceArgs:
-        if not isinstance(arguments, dict):
-            raise _invalid("arguments must be an object")
-        path = arguments.get("path")
-        if not isinstance(path, str) or not path.strip():
-            raise _invalid("path must be a non-empty string")
-        path = _with_slashes(path)
+    def parse(self, arguments: Any, admit: Admit) -> Call:
+        path = _with_slashes(checked(arguments, self.fields[:1], self.wording)["path"])
         admit(path, True)
-        start = _integer(arguments.get("start_line"), 1)
-        if start is None or start < 1:
-            raise _invalid("start_line must be an integer >= 1")
-        count = _integer(arguments.get("max_lines"), DEFAULT_MAX_LINES)
-        if count is None or not 1 <= count <= HIGHEST_MAX_LINES:
-            raise _invalid(f"max_lines must be an integer between 1 and {HIGHEST_MAX_LINES}")
-        return WorkspaceArgs(path, start, count)
+        return replace(super().parse(arguments, admit), path=path)
 
-    def plan(self, args: WorkspaceArgs) -> ReadRequest:
-        return ReadRequest(
-            path=args.path,
-            selection=Lines(args.start_line, args.max_lines),
-            limits=Limits(max_file_bytes=SIZE_LIMIT_BYTES),
-            text_rule=NUL_IS_BINARY,
-            encoding=self.encoding or "utf-8-sig",
-            reports_encoding=self.encoding is not None,
-            total=EXACT_TOTAL,
-            lexical=True,
-            follows_final_link=self.follows_final_link,
-        )
+    def plan(self, call: Call, path: str) -> ReadRequest:
+        return replace(super().plan(call, path), lexical=True, follows_final_link=self.follows_final_link)
 
-    def render(self, args: WorkspaceArgs, document: Document) -> Reply:
-        part, facts = only_text(document), document.facts
-        total = self._line_count(part.total_lines or 0, bool(part.ends_open))
-        more = encoding_facts(document)
-        if facts.changed:
-            more["changed_during_read"] = True
-        return _reply(
-            _without_backslashes(facts.path) or ".",
-            part.data.decode("utf-8", "replace"),
-            {"byte_length": facts.size_bytes, "line_count": total},
-            facts.mtime_ns,
-            first=args.start_line,
-            max_lines=args.max_lines,
-            more=more,
-        )
+    def show_text(self, call: Call, opened: Opened, path: str) -> Reply:
+        """Return the result object of a window of text, and the same as JSON."""
+        page, document = self.window_of(call, opened)
+        part, facts, first = only_text(document), document.facts, call["start_line"]
+        total = part.total_lines or 0
+        if self.counts_last_piece and total and not part.ends_open:
+            total += 1
+        returned = max(0, min(call["max_lines"], total - first + 1))
+        is_cut = first + returned <= total and returned > 0
+        content = page.body.replace("\r\n", "\n")
+        milliseconds, rest = divmod(facts.mtime_ns, 1_000_000)
+        meta = {
+            "byte_length": facts.size_bytes,
+            "line_count": total,
+            "returned_line_count": returned,
+            "mtime_ms": milliseconds if rest == 0 else facts.mtime_ns / 1_000_000,
+            **encoding_facts(document),
+            **({"changed_during_read": True} if facts.changed else {}),
+        }
+        result: dict[str, Any] = {
+            "path": _without_backslashes(facts.path) or ".",
+            "content": content.removesuffix("\n") if is_cut else content,
+            "truncated": is_cut,
+            "next_start_line": first + returned if is_cut else None,
+            "meta": meta,
+        }
+        return Reply((TextContent(_as_json(result)),), result, measures=self.measures(call, page, opened))
 
-    def answer_bytes(self, part: TextPart) -> int:
+    def charge(self, part: TextPart, context: CallContext, *, has_numbers: bool = True) -> None:
         data, width = part.data, text_width(part.data)
-        quoted = 0
-        for at in range(0, len(data), FEW_BYTES):
-            quoted += quoted_bytes(data[at : at + FEW_BYTES].decode("utf-8", "replace"))
-        return width * (len(data) + quoted)  # the content and its JSON, as text
-
-    def _line_count(self, lines: int, ends_open: bool) -> int:
-        return lines
+        if len(data) > FEW_BYTES:
+            starts = range(0, len(data), FEW_BYTES)
+            quoted = sum([quoted_bytes(data[at : at + FEW_BYTES].decode("utf-8", "replace")) for at in starts])
+            context.charge(width * (len(data) + quoted))  # the content and its JSON, as text
 
     def render_error(self, error: ReadError) -> ReplyError:
-        path = written_path(error.relative or error.path)  # with backslashes as the caller may have written them
-        match error:
-            case errors.PolicyDenied():
-                return _error("POLICY_DENIED", f"{error} (path: {path})" if path else str(error))
-            case errors.OutsideRoot():
-                text = f'[Sandbox Violation] Attempted to access path outside of workspace: "{error.path}"'
-                return ReplyError("SANDBOX_VIOLATION", text)
-            case errors.InvalidPath():
-                return _error("INVALID_ARGUMENT", f"{error}: {path}")
-            case errors.NotFound():
-                return _error("NOT_FOUND", f"path not found: {path}")
-            case errors.NotRegular():
-                return _error("NOT_FILE", f"path is not a file: {path}")
-            case errors.TooLarge():
-                return _error("SIZE_LIMIT_EXCEEDED", f"file size exceeds 1 MiB limit: {path}")
-            case errors.Binary():
-                return _error("BINARY_NOT_SUPPORTED", f"binary file is not supported: {path}")
-            case errors.TimedOut():
-                return _error("TIMEOUT", f"{error}: {path}")
-            case errors.Busy():
-                return _error("BUSY", f"{error}: {path}")
-        return _error("INTERNAL", f"{error}: {path}" if path else str(error))
+        if isinstance(error, errors.OutsideRoot):
+            return super().render_error(error)
+        # A path below the root, with backslashes as the caller may have written them; the root itself is `.`.
+        is_root = isinstance(error, errors.NotRegular) and error.path.startswith("/")
+        error.path = error.relative or ("." if is_root else error.path)
+        reply = super().render_error(error)
+        code = reply.code if reply.code.isupper() else "INTERNAL"
+        text = reply.message if error.path else str(error)
+        return ReplyError(code, f"{code}: {text}")
 
 
 class WorkspaceUpstream(WorkspaceDialect):
@@ -147,40 +155,7 @@ class WorkspaceUpstream(WorkspaceDialect):
     name = "workspace-upstream"
     summary = "as workspace, as the shipped program does: a final newline opens one more line, a final link is refused"
     follows_final_link = False
-
-    def _line_count(self, lines: int, ends_open: bool) -> int:
-        return lines + 1 if lines and not ends_open else lines
-
-
-def _reply(
-    path: str,
-    text: str,
-    meta: dict[str, Any],
-    mtime_ns: int,
-    *,
-    first: int,
-    max_lines: int,
-    more: Mapping[str, Any] = NO_MEASURES,
-) -> Reply:
-    """Return the result object of a window of text, and the same as JSON; `meta` has the counts of the whole file."""
-    total = meta["line_count"]
-    returned = max(0, min(max_lines, total - first + 1))
-    truncated = first + returned <= total and returned > 0
-    content = text.replace("\r\n", "\n")
-    if truncated and content.endswith("\n"):
-        content = content[:-1]
-    milliseconds, rest = divmod(mtime_ns, 1_000_000)
-    meta["returned_line_count"] = returned
-    meta["mtime_ms"] = milliseconds if rest == 0 else mtime_ns / 1_000_000
-    meta.update(more)
-    result: dict[str, Any] = {
-        "path": path,
-        "content": content,
-        "truncated": truncated,
-        "next_start_line": first + returned if truncated else None,
-        "meta": meta,
-    }
-    return text_reply(_as_json(result), result)
+    counts_last_piece = True
 
 
 def _with_slashes(path: str) -> str:
@@ -193,18 +168,6 @@ def _with_slashes(path: str) -> str:
 def _without_backslashes(path: str) -> str:
     """Return a written path in which escapes stand for the backslashes of names: this tool reads those as `/`."""
     return written_path(named_path(path), escapes_backslashes=True) if "\\" in path else path
-
-
-def _integer(value: Any, default: int) -> int | None:
-    return default if value is None else as_whole(value)
-
-
-def _error(code: str, text: str) -> ReplyError:
-    return ReplyError(code, f"{code}: {text}")
-
-
-def _invalid(text: str) -> BadArguments:
-    return BadArguments("INVALID_ARGUMENT", f"INVALID_ARGUMENT: {text}")
 
 
 def _as_json(result: dict[str, Any]) -> str:
@@ -221,30 +184,3 @@ _AFTER_CONTENT = ("truncated", "next_start_line", "meta")
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 """`json.dumps` makes an encoder for every call."""
-
-
-DESCRIPTION = "Reads a UTF-8 text file in the workspace and returns a line-limited content window."
-
-
-def _schema() -> dict[str, Any]:
-    """Return the schema of section 4.4 of the seed, word for word."""
-    return {
-        "type": "object",
-        "properties": {
-            "path": {
-                "type": "string",
-                "description": 'Workspace-root-relative file path to read (e.g., "src/main.ts").',
-            },
-            "start_line": {
-                "type": "number",
-                "default": 1,
-                "description": "1-based start line of the returned window (default: 1).",
-            },
-            "max_lines": {
-                "type": "number",
-                "default": 200,
-                "description": "Maximum number of lines to return (default: 200).",
-            },
-        },
-        "required": ["path"],
-    }

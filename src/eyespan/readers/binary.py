@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eyespan.binary_types import binary_type
 from eyespan.context import CallContext
 from eyespan.errors import Binary
 from eyespan.kinds import Kind, detect
@@ -22,7 +23,8 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     source, request = opened.source, opened.request
     kind = detect(source.first_bytes, "")  # without its name: a suffix does not make a document of binary data
     if not request.wants_bytes:
-        raise Binary(source.asked, kind=kind.name if kind is not None else "binary")
+        name = "video" if "video" in binary_type(source.first_bytes) else "binary"
+        raise Binary(source.asked, kind=name if kind is None or kind.is_fallback else kind.name)
     limits = request.limits
     limit = limits.max_window_bytes if limits.max_whole_bytes is None else limits.max_whole_bytes
     limit = min(limit, limits.max_window_bytes)

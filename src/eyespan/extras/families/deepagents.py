@@ -12,10 +12,11 @@ from typing import Any
 
 from eyespan.dialects.arguments import LAX, BadArguments, Field, Wording
 from eyespan.dialects.base import only_text, text_notes
+from eyespan.dialects.rows import line_length
 from eyespan.dialects.table import Call, Page, Paths, TableDialect, Window
 from eyespan.guard.paths import beneath
 from eyespan.guard.roots import Root
-from eyespan.model import EXACT_TOTAL, NUL_OR_BAD_UTF8_IS_BINARY, CharRange, Limits, Lines, ReadRequest
+from eyespan.model import EXACT_TOTAL, NUL_OR_BAD_UTF8_IS_BINARY, CharRange, Limits, Lines
 from eyespan.opened import Opened
 
 DEFAULT_LINES = 100
@@ -67,6 +68,7 @@ class DeepAgents(TableDialect):
     documents = frozenset(("image", "pdf"))
     text_rule = NUL_OR_BAD_UTF8_IS_BINARY
     read_limits = Limits(max_line_bytes=4 * MAX_CHARS, max_line_chars=MAX_CHARS)
+    counts_cut_chars = True
     refused = {"past_end": "Error: Line offset {offset} exceeds file length ({total} lines)"}
     platform = "python"
     error_form = "Error: {}"
@@ -87,9 +89,6 @@ class DeepAgents(TableDialect):
         if path[1:2] == ":" and path[:1].isalpha() and path[:1].isascii():
             text = "Windows absolute paths are not supported"
             raise BadArguments("invalid_path", f"Error: {text}: {path}. Use a path below the workspace")
-
-    def plan(self, call: Call, path: str) -> ReadRequest:
-        return replace(super().plan(call, path), counts_cut_chars=True)
 
     def page(self, call: Call, opened: Opened) -> Page:
         first = max(call["offset"], 0) + 1
@@ -116,8 +115,7 @@ class DeepAgents(TableDialect):
             count = body.count("\n", 0, end) + 1
             return replace(page, body=body[:end], count=count, more=first + count - 1 < total, is_full=True)
         # No line fits: the header counts the characters of the first one, and those that are shown.
-        one = only_text(opened.read(Lines(first, 1)))
-        whole = one.cuts.get(first) or len(one.data.decode("utf-8", "replace").rstrip("\r\n"))
+        whole = line_length(opened, first)
         page = replace(page, count=1, more=first < total, is_full=True, cut=[whole])
         return replace(
             page, body=body[: MAX_CHARS - len(_assembled(call, replace(page, body=""))) - len(str(whole)) + 1]

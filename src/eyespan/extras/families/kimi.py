@@ -1,146 +1,229 @@
-"""Kimi CLI `ReadFile`: numbered lines, negative offsets that count from the end, a note with the total before the text.
+"""Kimi Code `Read`: lines with numbers within `max_chars`, then a status with the arguments that read on.
 
-Names, limits, numbering and notes follow the program; docs/dialects/kimi.md lists the differences.
+Names, limits and texts follow the program; docs/dialects/kimi.md lists the differences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from eyespan.dialects.arguments import LAX, Field, Wording
+from eyespan.dialects.arguments import SAFE, BadArguments, Field, Wording
 from eyespan.dialects.base import only_text, text_notes
-from eyespan.dialects.rows import raw_lines
+from eyespan.dialects.rows import line_length
 from eyespan.dialects.table import Call, Page, TableDialect, Window
-from eyespan.model import EXACT_TOTAL
+from eyespan.model import EXACT_TOTAL, NUL_OR_BAD_UTF8_IS_BINARY, CharRange, Limits, Lines
 from eyespan.opened import Opened
 
-MAX_LINES = 1000
-MAX_LINE_CHARS = 2000
-MAX_BYTES = 100 << 10
+DEFAULT_CHARS = 100_000
+MAX_CHARS = 500_000
+_FAILED = "<system>ERROR: Tool execution failed.</system>\n{}"
 
 
 class Kimi(TableDialect):
     """The tool as the program has it."""
 
     name = "kimi"
-    summary = "ReadFile of Kimi CLI: cat -n lines, negative line_offset, a note with the total number of lines"
-    instructions = "Text is returned by lines, at most 1,000 per call. Images and other binary files are refused."
-    tool = "ReadFile"
+    summary = "Read of Kimi Code: numbered lines within max_chars, a status that names the next call, column_offset"
+    instructions = (
+        "Text is returned by lines, at most 100,000 characters per call unless max_chars asks for more; the status "
+        "after it names the next call. Images and other binary files are refused."
+    )
+    tool = "Read"
     description = (
-        f"Reads a text file by lines, at most {MAX_LINES} lines and {MAX_BYTES >> 10} KB per call, with numbers; "
-        f"lines over {MAX_LINE_CHARS} characters are cut. A note gives the total number of lines."
+        f"Reads a text file by lines with numbers, at most max_chars characters per call ({DEFAULT_CHARS} by default, "
+        f"{MAX_CHARS} at most). A status in <system> after the lines gives the total and, if lines are left, the "
+        "arguments of the next call. A line that does not fit is returned in pieces by column_offset."
     )
     fields = (
         Field("path", "string", "The file to read.", required=True),
         Field(
             "line_offset",
             "integer",
-            f"The first line to read. A negative one, to -{MAX_LINES}, counts from the end.",
-            default=1,
-            takes=LAX,
+            "The first line to read, 1 by default. A negative one counts from the end.",
+            messages={"below": "/line_offset must match a schema in anyOf"},
+            schema={"anyOf": [{"type": "integer", "minimum": 1}, {"type": "integer", "maximum": -1}]},
         ),
-        Field(
-            "n_lines",
-            "integer",
-            f"The number of lines to read, at most {MAX_LINES}.",
-            default=MAX_LINES,
-            minimum=1,
-            takes=LAX,
-        ),
+        Field("column_offset", "integer", "Characters of the first line to skip.", minimum=0, fits=SAFE),
+        Field("n_lines", "integer", "The number of lines to read; all by default.", minimum=1, fits=SAFE),
+        Field("max_chars", "integer", "The most characters of the answer.", minimum=1, fits=SAFE),
     )
-    wording = Wording("<system>ERROR: Invalid arguments: {}</system>")
-    window = Window(first="line_offset", count="n_lines", max_lines=MAX_LINES, has_tails=True)
-    line_chars = MAX_LINE_CHARS
-    refuses = frozenset(("image",))
-    total = EXACT_TOTAL
-    platform = "python"
-    error_form = "<system>ERROR: {}</system>"
+    wording = Wording(
+        _FAILED.replace("{}", 'Invalid args for tool "Read": {}'),
+        missing="must have required property '{name}'",
+        type="/{name} must be {type}",
+        below="/{name} must be >= {bound}",
+        above="/{name} must be <= {bound}",
+    )
+    window = Window(first="line_offset", count="n_lines", has_tails=True)
+    read_limits = Limits(max_line_bytes=4 * MAX_CHARS, max_line_chars=MAX_CHARS)
+    counts_cut_chars = True
+    text_encoding = "bom"
+    text_rule = NUL_OR_BAD_UTF8_IS_BINARY
+    error_form = _FAILED
     error_texts = {
-        "not_found": "`{path}` does not exist.",
-        "not_regular": "`{path}` is not a file.",
-        "binary_image": "`{path}` is a image file. Use other appropriate tools to read image or video files.",
-        "binary": "`{path}` seems not readable: it is a binary file.",
-        "policy_denied": "`{path}` appears to contain secrets (matched sensitive file pattern). Reading this file is "
-        "blocked to protect credentials.",
-        "outside_root": "`{path}` is outside the directories that may be read.",
-        "any": "Failed to read {path}. Error: {reason}",
+        "not_found": '"{path}" does not exist.',
+        "not_regular": '"{path}" is not a file.',
+        "binary_image": '"{path}" is an image file. Only text files can be read.',
+        "binary_video": '"{path}" is a video file. Only text files can be read.',
+        "binary": '"{path}" is not readable as UTF-8 text. Only text files can be read.',
+        "policy_denied": '"{path}" matches a sensitive-file pattern (env / credential / SSH key). Access is blocked '
+        "to protect secrets.",
+        "any": "{system}",
     }
 
     def check(self, values: dict[str, Any]) -> None:
-        offset = values["line_offset"]
-        if offset == 0:
-            raise self.wording.bad("line_offset cannot be 0; use 1 for the first line or -1 for the last line")
-        if offset < -MAX_LINES:
-            raise self.wording.bad(
-                f"line_offset cannot be less than -{MAX_LINES}. Use a positive line_offset with the total line count "
-                "to read from a specific position."
+        if values["line_offset"] == 0:
+            raise self.wording.bad("/line_offset must match a schema in anyOf")
+        if values["column_offset"] is not None and (values["line_offset"] or 1) < 0:
+            raise _failed(
+                "column_offset is only supported for forward reads. Use a positive line_offset or the forward Next "
+                "Read arguments."
             )
-        if not values["path"]:
-            raise Wording(self.error_form).bad("File path cannot be empty.")
 
     def page(self, call: Call, opened: Opened) -> Page:
-        document = opened.read()
-        part = only_text(document)
-        rows = [(number, *_cut(line)) for number, line in enumerate(_lines(part.data), part.first_line)]
-        asked = len(rows)
-        if call["line_offset"] < 0:
-            rows = rows[: call["n_lines"]]
-            asked = len(rows)
-            rows = rows[asked - _fitting(rows) :]
+        document = opened.read(Lines(1, 1), total=EXACT_TOTAL)
+        total = only_text(document).total_lines or 0
+        most = min(call["max_chars"] or DEFAULT_CHARS, MAX_CHARS)
+        offset, count, column = call["line_offset"] or 1, call["n_lines"], call["column_offset"] or 0
+        first = offset if offset > 0 else max(1, total + offset + 1)
+        last = total if count is None else min(total, first + count - 1)
+        status = _Status(call, first, last, total, most, is_tail=offset < 0)
+        if column and (first > total or column > line_length(opened, first)):
+            raise _failed(
+                f"column_offset={column} is past the end of the starting line {first}. Read the line from column 0 to "
+                "inspect its current contents."
+            )
+        if offset > 0:
+            page = _forward(opened, status, column)
         else:
-            size = 0
-            for at, (_, line, _) in enumerate(rows):
-                size += len(line.encode())
-                if size >= MAX_BYTES and at + 1 < min(call["n_lines"], MAX_LINES):
-                    rows, asked = rows[: at + 1], asked + 1
-                    break
-        total = part.total_lines or 0
-        first = rows[0][0] if rows else part.first_line
-        return Page(
-            body="".join([f"{number:6d}\t{line}" for number, line, _ in rows]),
-            first=first,
-            count=len(rows),
-            more=first + len(rows) - 1 < total,
-            is_full=len(rows) < asked,
-            cut=[number for number, _, is_cut in rows if is_cut],
-            total=total,
-            notes=text_notes(document),
-        )
+            page = _backward(opened, status)
+        return replace(page, total=total, notes=text_notes(document))
 
     def texts(self, call: Call, page: Page, path: str) -> Sequence[str]:
-        note = f"{page.count} lines read from file starting from line {page.first}."
-        note = f"{note if page.count else 'No lines read from file.'} Total lines in file: {page.total}."
-        if call["line_offset"] > 0 and page.count == MAX_LINES < call["n_lines"]:
-            note += f" Max {MAX_LINES} lines reached."
-        elif page.is_full:
-            note += f" Max {MAX_BYTES} bytes reached."
-        elif page.count < call["n_lines"]:
-            note += " End of file reached."
-        if page.cut:
-            note += f" Lines {page.cut} were truncated."
-        return [text for text in (f"<system>{note}</system>", page.body) if text]
+        return [page.body]
 
 
-def _lines(data: bytes | bytearray) -> Iterator[str]:
-    for line in raw_lines(data):
-        text = line.decode("utf-8", "replace")
-        yield f"{text[:-2]}\n" if text.endswith("\r\n") else text
+@dataclass(frozen=True, slots=True)
+class _Status:
+    """The range that is asked for, from which the status of an answer is made."""
+
+    call: Call
+    first: int
+    last: int
+    total: int
+    most: int
+    is_tail: bool
+
+    def note(self, first: int, count: int, piece: tuple[int, int, int] | None = None, *, is_mixed: bool) -> str:
+        """Return the status of an answer with these lines; `piece` is the part of the first one: start, end, of."""
+        last = first + count - 1
+        is_open = piece is not None and piece[1] < piece[2]
+        has_all = self.first > self.last or (count > 0 and (first, last) == (self.first, self.last) and not is_open)
+        parts = [
+            f"{count} {'line' if count == 1 else 'lines'} read from file starting from line {first}."
+            if count
+            else "No lines read from file.",
+            f"Total lines in file: {self.total}.",
+            "Requested range complete." if has_all else "Character limit reached.",
+            f"Effective max_chars: {self.most}.",
+        ]
+        if not is_open and ((count and last == self.total) or self.first > self.total):
+            parts.append("End of file reached.")
+        if piece is not None:
+            parts.append(f"Line {first} fragment: columns [{piece[0]}, {piece[1]}) of {piece[2]}.")
+            parts.append("Line continues." if is_open else "Line complete.")
+        asked = self.call["max_chars"]
+        if asked is not None and asked > MAX_CHARS:
+            parts.append(f"Requested max_chars={asked} was capped at the configured maximum {MAX_CHARS}.")
+        if not has_all:
+            start = self.first if self.is_tail else first if is_open else last + 1
+            end = first - 1 if self.is_tail and count else self.last
+            following: dict[str, Any] = {"path": self.call.path, "line_offset": start}
+            if is_open and piece is not None:
+                following["column_offset"] = piece[1]
+            if self.is_tail or self.call["n_lines"] is not None:
+                following["n_lines"] = end - start + 1
+            following["max_chars"] = self.most
+            parts.append(f"Next Read: {json.dumps(following, ensure_ascii=False, separators=(',', ':'))}")
+        if is_mixed:
+            parts.append(
+                "Mixed or lone carriage-return line endings are shown as \\r. Use exact \\r\\n or \\r escapes in "
+                "Edit.old_string for those lines."
+            )
+        return f"<system>{' '.join(parts)}</system>"
 
 
-def _cut(line: str) -> tuple[str, bool]:
-    """Return a line of at most `MAX_LINE_CHARS` characters, its line feed included, and whether it was cut."""
-    if len(line) <= MAX_LINE_CHARS:
-        return line, False
-    end = "...\n" if line.endswith("\n") else "..."
-    return line[: MAX_LINE_CHARS - len(end)] + end, True
+def _forward(opened: Opened, status: _Status, column: int) -> Page:
+    """Return the first lines of the range that fit, or a piece of the first one. Raises: BadArguments, ReadError."""
+    if status.first > status.last:
+        note = status.note(status.first, 0, is_mixed=False)
+        return Page(f"<system>Tool output is empty.</system>\n{note}", status.first, 0)
+    lines, is_mixed = _shown_lines(opened, CharRange(status.first, column + 1, status.last, 2 * status.most))
+    whole = column + len(lines[0])
+    if len(lines) == 1 and len(lines[0]) >= status.most:
+        whole = line_length(opened, status.first)
+    count = len(lines)
+    piece = (column, whole, whole) if column else None
+    rows = [f"{number}\t{line}" for number, line in enumerate(lines, status.first)]
+    size = sum(map(len, rows)) + count - 1
+    while True:
+        note = status.note(status.first, count, piece, is_mixed=is_mixed)
+        if size + 1 + len(note) <= status.most:
+            break
+        if count > 1:
+            count -= 1
+            size -= len(rows.pop()) + 1
+            continue
+        end = (column + len(rows[0]) - len(f"{status.first}\t")) - max(1, size + 1 + len(note) - status.most)
+        if end <= column:
+            raise _failed(
+                f"max_chars={status.most} is too small for file text and the Read status. Increase max_chars."
+            )
+        piece = (column, end, whole)
+        rows = [f"{status.first}\t{lines[0][: end - column]}"]
+        size = len(rows[0])
+    last = status.first + count - 1
+    is_full = last < status.last or (piece is not None and piece[1] < piece[2])
+    cut = [status.first] if piece is not None and piece[1] < piece[2] else ()
+    body = "\n".join([*rows, note])
+    return Page(body, status.first, count, more=last < status.total, is_full=is_full, cut=cut)
 
 
-def _fitting(rows: list[tuple[int, str, bool]]) -> int:
-    """Return how many of the last rows have at most `MAX_BYTES` bytes."""
-    size = 0
-    for kept, (_, line, _) in enumerate(reversed(rows)):
-        size += len(line.encode())
-        if size > MAX_BYTES:
-            return kept
-    return len(rows)
+def _backward(opened: Opened, status: _Status) -> Page:
+    """Return the last lines of the range that fit. Raises: BadArguments, ReadError."""
+    if status.first > status.last:
+        return _forward(opened, status, 0)
+    fits, over = 0, min(status.last - status.first + 1, status.most) + 1
+    text, note = "", status.note(status.first, 0, is_mixed=False)
+    while over - fits > 1:
+        count = (fits + over) // 2
+        first = status.last - count + 1
+        lines, is_mixed = _shown_lines(opened, CharRange(first, 1, status.last, status.most))
+        tried = status.note(first, count, is_mixed=is_mixed)
+        rows = "\n".join([f"{number}\t{line}" for number, line in enumerate(lines, first)])
+        if len(lines) == count and len(rows) + 1 + len(tried) <= status.most:
+            fits, text, note = count, rows, tried
+        else:
+            over = count
+    if not fits:
+        raise _failed(f"No complete line fits. Continue with the forward Next Read.\n{note}")
+    first = status.last - fits + 1
+    is_full = first > status.first
+    return Page(f"{text}\n{note}", first, fits, more=status.last < status.total, is_full=is_full)
+
+
+def _shown_lines(opened: Opened, selection: CharRange) -> tuple[list[str], bool]:
+    """Return lines as they are shown, and whether their line ends are mixed; a line that is cut short is the last."""
+    part = only_text(opened.read(selection))
+    text = part.data.decode("utf-8", "replace")
+    pairs, feeds, returns = text.count("\r\n"), text.count("\n"), text.count("\r")
+    is_mixed = returns > pairs or 0 < pairs < feeds
+    text = text.replace("\r", "\\r") if is_mixed else text.replace("\r\n", "\n")
+    return text.removesuffix("\n").split("\n") if not part.cut_short else text.split("\n"), is_mixed
+
+
+def _failed(text: str) -> BadArguments:
+    return BadArguments("invalid_arguments", _FAILED.replace("{}", text))

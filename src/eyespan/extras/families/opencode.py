@@ -10,7 +10,7 @@ import stat
 
 from eyespan import errors
 from eyespan.context import CallContext
-from eyespan.dialects.arguments import BadArguments, Field, Wording
+from eyespan.dialects.arguments import SAFE, BadArguments, Field, Wording
 from eyespan.dialects.table import Call, Gutter, Paths, TableDialect, Window
 from eyespan.engine import Engine
 from eyespan.escape import valid_text, written_path
@@ -41,10 +41,8 @@ class OpenCode(TableDialect):
     )
     fields = (
         Field("filePath", "string", "The file or directory to read", required=True),
-        Field("offset", "integer", "The first line or entry to read, counted from 1", minimum=0, is_safe=True),
-        Field(
-            "limit", "integer", f"The most lines or entries to read ({MAX_LINES} by default)", minimum=0, is_safe=True
-        ),
+        Field("offset", "integer", "The first line or entry to read, counted from 1", minimum=0, fits=SAFE),
+        Field("limit", "integer", f"The most lines or entries to read ({MAX_LINES} by default)", minimum=0, fits=SAFE),
     )
     wording = Wording(
         "The read tool was called with invalid arguments: {}.\n"

@@ -7,6 +7,7 @@ DIALECTS = {
     "text-editor": "eyespan.extras.families.text_editor:TextEditor",
     "gemini": "eyespan.extras.families.gemini:Gemini",
     "kimi": "eyespan.extras.families.kimi:Kimi",
+    "kimi@1.52": "eyespan.extras.families.kimi_cli:KimiCli",
     "opencode": "eyespan.extras.families.opencode:OpenCode",
     "cline": "eyespan.extras.families.cline:Cline",
     "deepagents": "eyespan.extras.families.deepagents:DeepAgents",
