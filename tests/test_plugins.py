@@ -137,7 +137,7 @@ def test_a_plugin_that_fails_in_a_read_is_one_error_that_names_it_and_its_decode
     install("acme-kinds", "[eyespan.kinds]\nfailing = acme_kinds:ROWS\n", DECODERS)
     names = ("raises", "returns", "signed", "divide", "leave", "seven", "odd", "attempt")
     for name in names:
-        (tmp_path / f"a.{name}").write_bytes(b"one\n")
+        (tmp_path / f"a.{name}").write_bytes(b"\0one\n" if name == "signed" else b"one\n")
     worker.shared().stop()  # the next decoding process has the module path with the plugin
 
     with Workspace(tmp_path) as workspace:
