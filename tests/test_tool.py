@@ -398,7 +398,7 @@ def test_a_read_that_fails_half_way_is_an_error_not_half_an_answer(
     del tool, workspace  # a closed root holds the number of its descriptor as long as it exists
 
     assert reply.is_error
-    assert os.strerror(number) in reply.text
+    assert os.strerror(number).lower() in reply.text.lower()  # platforms differ in case
     if before:
         assert leaked(before) == []
 
