@@ -105,7 +105,7 @@ def test_a_read_beyond_its_deadline_and_a_pipe_are_answered(place, slow_call):
 
 def test_an_answer_that_is_too_large_is_an_error_the_model_understands(place):
     (place / "wide.txt").write_text(("x" * 99 + "\n") * 100_000)
-    server = HttpServer(place, "--dialect", "claude")
+    server = HttpServer(place, "--dialect", "claude", "--max-answer-tokens", "0")
 
     answer = server.rpc("tools/call", {"name": "Read", "arguments": {"file_path": f"{place}/wide.txt", "limit": 10**6}})
     server.end()
