@@ -54,10 +54,10 @@ class CacheTable:
     def get(self, key: Hashable) -> Any:
         """Return the value of a key, or None."""
         with _lock:
-            found = self._entries.pop(key, None)
-            if found is None:
+            entry = self._entries.pop(key, None)
+            if entry is None:
                 return None
-            value, size_bytes, _ = found
+            value, size_bytes, _ = entry
             self._entries[key] = value, size_bytes, self._clock()
             return value
 
@@ -77,9 +77,9 @@ class CacheTable:
     def drop(self, key: Hashable) -> None:
         """Remove an entry, if there is one."""
         with _lock:
-            found = self._entries.pop(key, None)
-            if found is not None:
-                self.size_bytes -= found[1]
+            entry = self._entries.pop(key, None)
+            if entry is not None:
+                self.size_bytes -= entry[1]
 
     def clear(self) -> None:
         """Remove all entries."""

@@ -78,10 +78,10 @@ class Engine:
 
         The deadline starts again with each page. Raises: ReadError.
         """
-        found = self._wait(path, context, lambda guard, _: guard.keys_beneath(path))
-        while found is not None:
+        remaining = self._wait(path, context, lambda guard, _: guard.keys_beneath(path))
+        while remaining is not None:
             context.renew()
-            page = self._wait(path, context, lambda *_: list(islice(found, KEYS_AT_ONCE)))
+            page = self._wait(path, context, lambda *_: list(islice(remaining, KEYS_AT_ONCE)))
             yield from page
             if len(page) < KEYS_AT_ONCE:
                 return
@@ -125,9 +125,9 @@ class Engine:
         from eyespan.guard.names import Names
 
         roots = [root for root in self.guard.local_roots if root.canonical != os.sep and not root.is_closed]
-        found = [(root, self._names.setdefault(root.canonical, Names(root))) for root in roots]
+        names_by_root = [(root, self._names.setdefault(root.canonical, Names(root))) for root in roots]
         end = context.now() + NAMES_SECONDS
-        for root, names in found:
+        for root, names in names_by_root:
             seconds = end - context.now()
             if seconds <= 0:
                 break
@@ -138,7 +138,7 @@ class Engine:
             except (TimedOut, Busy):
                 pass  # The file system does not respond: what is known has to do.
             context.check()
-        return found
+        return names_by_root
 
     def open(self, request: ReadRequest, context: CallContext | None = None) -> Opened:
         """Open the file that a request names, for any number of reads of that one version. The caller closes it.
@@ -193,9 +193,9 @@ class Engine:
 
         def work(inner: CallContext) -> Opened:
             opened = open_with(self.guard.blocking(inner), request, inner)
-            found = Opened(opened.source, request, opened.kind, opened.policy, context, Thread(context, relay, key))
-            found.beside = opened.beside
-            return found
+            threaded = Opened(opened.source, request, opened.kind, opened.policy, context, Thread(context, relay, key))
+            threaded.beside = opened.beside
+            return threaded
 
         def close_late(opened: Opened | None) -> None:
             if opened is not None:

@@ -215,10 +215,10 @@ def detect(first_bytes: bytes, name: str) -> Kind | None:
         return None
     suffix = name[name.rfind(".") :].lower() if "." in name else ""
     held = container(first_bytes)
-    found = _match([kind for kind in rows() if not kind.is_fallback], first_bytes, suffix, held)
-    if found is None and (suffix not in TEXT_SUFFIXES or is_binary(first_bytes)):
-        found = _match([plugin.row for plugin in installed()], first_bytes, suffix, held)
-    return found or _match([kind for kind in rows() if kind.is_fallback], first_bytes, suffix, "")
+    match = _match([kind for kind in rows() if not kind.is_fallback], first_bytes, suffix, held)
+    if match is None and (suffix not in TEXT_SUFFIXES or is_binary(first_bytes)):
+        match = _match([plugin.row for plugin in installed()], first_bytes, suffix, held)
+    return match or _match([kind for kind in rows() if kind.is_fallback], first_bytes, suffix, "")
 
 
 def _match(kinds: Iterable[Kind], first_bytes: bytes, suffix: str, held: str) -> Kind | None:

@@ -214,27 +214,27 @@ class Opened:
         if self._outline is not None:
             return self._outline
         if self._thread is None:
-            found = self._outline_now(self.context, is_courtesy)
+            result = self._outline_now(self.context, is_courtesy)
         else:
-            found = self._thread.run(self, lambda context: self._outline_now(context, is_courtesy))
+            result = self._thread.run(self, lambda context: self._outline_now(context, is_courtesy))
         if not is_courtesy:
-            self._outline = found
-        return found
+            self._outline = result
+        return result
 
     def _outline_now(self, context: CallContext, is_courtesy: bool) -> Outline:
         with context.memory.loan():  # the text and the response are free after it
-            found = self._find_outline(context, is_courtesy)
-        context.charge(SYMBOL_BYTES * len(found.symbols))
-        return found
+            outline = self._find_outline(context, is_courtesy)
+        context.charge(SYMBOL_BYTES * len(outline.symbols))
+        return outline
 
     def _find_outline(self, context: CallContext, is_courtesy: bool) -> Outline:
         from eyespan.outline import OUTLINE_SECONDS, cache, outline
 
         cached = cache.shared()
         name = self.source.name
-        found = cached.find(self.source, name)
-        if found is not None:
-            return found
+        result = cached.find(self.source, name)
+        if result is not None:
+            return result
         started_ns = time.time_ns()
         opened = self._changed(None, None, as_text=True)
         max_chars = COURTESY_CHARS if is_courtesy else OUTLINE_CHARS
@@ -242,10 +242,10 @@ class Opened:
             max_chars = self.source.max_first_bytes  # nothing is requested of a store that was not asked for
         part: Any = opened.read_now(CharRange(max_chars=max_chars), context).parts[0]
         data = bytes(part.data)
-        found = cached.load(data, name, context)
+        result = cached.load(data, name, context)
         is_whole = not part.more
-        if found is None:
-            found = outline(
+        if result is None:
+            result = outline(
                 data,
                 name,
                 decode=self.decode_bytes,
@@ -253,12 +253,12 @@ class Opened:
                 deadline_seconds=COURTESY_SECONDS if is_courtesy else OUTLINE_SECONDS,
                 is_courtesy=is_courtesy,
             )
-            if found.hint:
-                return found  # it failed, or a grammar is missing that may be installed later
-            cached.save(data, name, found)
+            if result.hint:
+                return result  # it failed, or a grammar is missing that may be installed later
+            cached.save(data, name, result)
         if is_whole or not is_courtesy:
-            cached.put(self.source, name, found, started_ns)
-        return found
+            cached.put(self.source, name, result, started_ns)
+        return result
 
     # --- for readers -------------------------------------------------------------------------------------------------
 
@@ -290,13 +290,13 @@ class Opened:
         Raises: Unreadable, Missing, TimedOut, Cancelled.
         """
         second = CallContext(context.left())
-        found: list[Any] = []
+        second_result: list[Any] = []
 
         def run() -> None:
             try:
-                found.append(self.decode(params[1], second, fd))
+                second_result.append(self.decode(params[1], second, fd))
             except BaseException as error:
-                found.append(error)
+                second_result.append(error)
 
         thread = threading.Thread(target=run, name="eyespan-decode", daemon=True)
         thread.start()
@@ -310,10 +310,10 @@ class Opened:
             thread.join()
             charged_bytes = second.memory.charged_bytes
             second.finish()
-        if isinstance(found[0], BaseException):
-            raise found[0]
+        if isinstance(second_result[0], BaseException):
+            raise second_result[0]
         context.charge(charged_bytes)
-        return [first, found[0]]
+        return [first, second_result[0]]
 
     def decode_bytes(
         self, task: str, data: bytes, params: Mapping[str, Any], context: CallContext
@@ -453,11 +453,11 @@ def ask_encoding(sample: bytes, context: CallContext) -> tuple[str | None, float
     except (Unreadable, Internal):
         return None, 0.0  # no detector: the text is shown in the most common encoding, as unsure
     encoding, score = facts.get("encoding"), facts.get("score")
-    found = (encoding, score) if isinstance(encoding, str) and isinstance(score, float) else (None, 0.0)
+    guess = (encoding, score) if isinstance(encoding, str) and isinstance(score, float) else (None, 0.0)
     if len(_guesses) >= MAX_GUESSES:
         _guesses.clear()
-    _guesses[key] = found
-    return found
+    _guesses[key] = guess
+    return guess
 
 
 MAX_GUESSES = 64

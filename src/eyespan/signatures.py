@@ -177,8 +177,8 @@ _IMAGES: tuple[tuple[str, Signature], ...] = (
 
 def api_image_type(first_bytes: bytes) -> str | None:
     """Return the media type of an image that model APIs accept unchanged, by its first bytes; None for others."""
-    found = image_type(first_bytes)
-    return found if found in dict(_API_IMAGES) else None
+    media_type = image_type(first_bytes)
+    return media_type if media_type in dict(_API_IMAGES) else None
 
 
 def image_type(first_bytes: bytes) -> str | None:

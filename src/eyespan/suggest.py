@@ -57,13 +57,13 @@ def nearest(name: str, names: Iterable[str], most: int = MAX_SUGGESTIONS) -> lis
     for other in names:
         if len(other) <= MAX_NAME_CHARS:
             spellings.setdefault(looks(other).casefold(), []).append(other)
-    found = list(spellings.get(wanted, ()))
-    if len(found) < most and 0 < len(wanted) <= MAX_NAME_CHARS:
+    suggestions = list(spellings.get(wanted, ()))
+    if len(suggestions) < most and 0 < len(wanted) <= MAX_NAME_CHARS:
         others = [key for key in spellings if key != wanted]
         similar = dict.fromkeys([*_with_few_other_letters(wanted, others), *_longer_or_shorter(wanted, others)])
         for key in similar:
-            found += spellings[key]
-    return found[:most]
+            suggestions += spellings[key]
+    return suggestions[:most]
 
 
 def _with_few_other_letters(wanted: str, names: list[str]) -> list[str]:
@@ -86,8 +86,8 @@ def _longer_or_shorter(wanted: str, names: list[str]) -> list[str]:
     """Return the names that contain the wanted one or are contained in it, those of similar length first."""
     if len(wanted) < MIN_CONTAINED_CHARS:
         return []
-    found = [name for name in names if wanted in name or (len(name) > MIN_CONTAINED_CHARS and name in wanted)]
-    return sorted(found, key=lambda name: abs(len(name) - len(wanted)))
+    similar = [name for name in names if wanted in name or (len(name) > MIN_CONTAINED_CHARS and name in wanted)]
+    return sorted(similar, key=lambda name: abs(len(name) - len(wanted)))
 
 
 # --- paths -----------------------------------------------------------------------------------------------------------
@@ -140,12 +140,12 @@ class Tree:
         if not names or len(names) > MAX_PATH_NAMES or len(names[-1]) > MAX_NAME_CHARS:
             return Located()
         for find in (self._with_name, self._in_other_case):
-            found = [found for found in find(names[-1]) if self._admits(found)]
-            if found:
-                return Located(_only_fitting(names, found), tuple(_ranked(names, found)))
-        found = [found for found in self._with_other_separators(names[-1]) if self._admits(found)]
-        if found:
-            return Located("", tuple(_ranked(names, found)))
+            paths = [one for one in find(names[-1]) if self._admits(one)]
+            if paths:
+                return Located(_only_fitting(names, paths), tuple(_ranked(names, paths)))
+        paths = [one for one in self._with_other_separators(names[-1]) if self._admits(one)]
+        if paths:
+            return Located("", tuple(_ranked(names, paths)))
         groups: dict[str, list[str]] = {}
         for path in self._with_other_letters(names[-1]):
             if self._admits(path):
@@ -155,19 +155,19 @@ class Tree:
 
     def _with_name(self, name: str) -> list[str]:
         wanted = f"/{name}/"
-        found = [_joined(directory, name) for directory, names in self._directories if wanted in names]
-        return found + [f"{directory}/" for directory, _ in self._directories if f"/{directory}/".endswith(wanted)]
+        paths = [_joined(directory, name) for directory, names in self._directories if wanted in names]
+        return paths + [f"{directory}/" for directory, _ in self._directories if f"/{directory}/".endswith(wanted)]
 
     def _in_other_case(self, name: str) -> list[str]:
         folded = looks(name).casefold()
         wanted = f"/{folded}/"
-        found = []
+        paths = []
         for (directory, names), names_folded in zip(self._directories, self._all_folded(), strict=True):
             if wanted in names_folded:
-                found += [_joined(directory, other) for other in _split(names) if looks(other).casefold() == folded]
+                paths += [_joined(directory, other) for other in _split(names) if looks(other).casefold() == folded]
             if f"/{directory.casefold()}/".endswith(wanted):
-                found.append(f"{directory}/")
-        return found
+                paths.append(f"{directory}/")
+        return paths
 
     def _with_other_separators(self, name: str) -> list[str]:
         """Return the files of the same name with other separators (`a-b.py`, `a_b.py`, `aB.py`) or another suffix."""

@@ -88,50 +88,50 @@ def places(piece: str) -> list[int]:
     length = len(body)
     if not body[0].isalpha() and not any(char.isalpha() for char in body):
         if not body.isascii():
-            found = []
+            numbers = []
             for run in _RUNS.findall(body):
-                found += places(run) if len(run) > 1 else [BLOCKS + (ord(run) >> 7 & 2047)]
-            return found
+                numbers += places(run) if len(run) > 1 else [BLOCKS + (ord(run) >> 7 & 2047)]
+            return numbers
         start = BLANKS if body.isspace() else SIGNS
-        found = [start + 2 * min(length, _BLANK_LENGTHS) + ("\n" in body)]
+        numbers = [start + 2 * min(length, _BLANK_LENGTHS) + ("\n" in body)]
         if length > _BLANK_LENGTHS:
-            found += [start + 2 * (_BLANK_LENGTHS + 1)] * (length - _BLANK_LENGTHS)
-        return found if start == BLANKS else found + _groups(f"^{body}$".encode())
+            numbers += [start + 2 * (_BLANK_LENGTHS + 1)] * (length - _BLANK_LENGTHS)
+        return numbers if start == BLANKS else numbers + _groups(f"^{body}$".encode())
     case = 0 if body.islower() else 1 if body.isupper() else 2 if body[1:].islower() else 3
     before = 0 if lead == "^" else 1 if lead == " " else 2
     if not body.isascii():
-        found = [OTHER_WORDS + (before * _CASES + case) * (_OTHER_LENGTHS + 1) + min(length, _OTHER_LENGTHS)]
+        numbers = [OTHER_WORDS + (before * _CASES + case) * (_OTHER_LENGTHS + 1) + min(length, _OTHER_LENGTHS)]
         last = lead
         for char in body.lower() + "$":
             if char != "$":
-                found.append(BLOCKS + (ord(char) >> 7 & 2047))
+                numbers.append(BLOCKS + (ord(char) >> 7 & 2047))
             if _COMMON.match(char):
                 if char != "$":
-                    found.append(OTHER_PAIRS + (ord(char) * 0x9E5 & 2047))
+                    numbers.append(OTHER_PAIRS + (ord(char) * 0x9E5 & 2047))
                 if _COMMON.match(last):
-                    found.append(OTHER_PAIRS + (ord(last) * 0x51B + ord(char) * 0x7A3 & 2047))
+                    numbers.append(OTHER_PAIRS + (ord(last) * 0x51B + ord(char) * 0x7A3 & 2047))
             last = char
-        return found
-    found = [
+        return numbers
+    numbers = [
         WORDS + (before * _CASES + case) * (_WORD_LENGTHS + 1) + min(length, _WORD_LENGTHS),
         BY_LEAD + (_LEADS.get(lead, 0) * _CASES + case) * (_LEAD_LENGTHS + 1) + min(length, _LEAD_LENGTHS),
     ]
     if length > _WORD_LENGTHS:
-        found += [LONG_WORDS + case] * (length - _WORD_LENGTHS)
-    return found + _groups(f"{lead}{body.lower() if case == 2 else body}$".encode("ascii", "replace"))
+        numbers += [LONG_WORDS + case] * (length - _WORD_LENGTHS)
+    return numbers + _groups(f"{lead}{body.lower() if case == 2 else body}$".encode("ascii", "replace"))
 
 
 def _groups(data: bytes) -> list[int]:
     """Return the places of all three and four neighbouring characters."""
     following, third = data[1:], data[2:]
-    found = [
+    groups = [
         GROUPS + (a * 0x9E5 + b * 0x1A3B + c * 0x3D & 32767) for a, b, c in zip(data, following, third, strict=False)
     ]
-    found += [
+    groups += [
         GROUPS + (a * 0x2F51 + b * 0x71D + c * 0x1C6F + d * 0xB3 & 32767)
         for a, b, c, d in zip(data, following, third, data[3:], strict=False)
     ]
-    return found
+    return groups
 
 
 def estimate(text: str) -> int:
@@ -176,7 +176,7 @@ def _blocks(text: str) -> list[str]:
     """Return a text in blocks of lines, each of them of ASCII or not. No piece is in two blocks."""
     if text.isascii():
         return [text]
-    found: list[str] = []
+    blocks: list[str] = []
     start = at = 0
     is_ascii = True
     while at < len(text):
@@ -185,12 +185,12 @@ def _blocks(text: str) -> list[str]:
         # After a line end, only blanks and slashes belong to the piece before it.
         if not is_same and (at == 0 or not (text[at].isspace() or text[at] == "/")):
             if at:
-                found.append(text[start:at])
+                blocks.append(text[start:at])
             start, is_ascii = at, not is_ascii
         elif not is_same:
             is_ascii = False  # both in one block
         at = end
-    return [*found, text[start:]]
+    return [*blocks, text[start:]]
 
 
 def _total(text: str) -> int:

@@ -163,18 +163,18 @@ class Workspace:
         opened: list[Root] = []
         for directory in directories:
             try:
-                found = open_roots([directory], self.deadline_seconds)[0]
+                candidate = open_roots([directory], self.deadline_seconds)[0]
             except (OSError, ValueError):
                 continue
             for root in self.roots:
                 try:
-                    common = os.path.commonpath([found.canonical, root.canonical])
+                    common = os.path.commonpath([candidate.canonical, root.canonical])
                 except ValueError:  # another drive
                     continue
-                if common == root.canonical and found.canonical not in places:
-                    places[found.canonical] = (root.canonical, found.canonical[len(common) :].strip("/"))
-                    opened.append(found)
-                elif common == found.canonical and root.canonical not in places:
+                if common == root.canonical and candidate.canonical not in places:
+                    places[candidate.canonical] = (root.canonical, candidate.canonical[len(common) :].strip("/"))
+                    opened.append(candidate)
+                elif common == candidate.canonical and root.canonical not in places:
                     places[root.canonical] = (root.canonical, "")
                     opened.append(open_roots([root.path], self.deadline_seconds)[0])
         if not opened:

@@ -79,7 +79,7 @@ DEFECTS = (
     Defect(
         name="a value after the end of an Arrow buffer is taken",
         file=f"{SRC}/extras/documents/tables/arrow.py",
-        old='        if len(found) < size:\n            raise ValueError("a value after the end of its buffer")\n',
+        old='        if len(data) < size:\n            raise ValueError("a value after the end of its buffer")\n',
         new="",
         tests="tests/extras/documents/tables/test_arrow.py",
     ),

@@ -24,7 +24,7 @@ DEFECTS = (
     Defect(
         name="a name with many suffixes is not judged without them",
         file=f"{SRC}/policy/spellings.py",
-        old="    if end < len(name):\n        found.append(name[:end])\n",
+        old="    if end < len(name):\n        names.append(name[:end])\n",
         new="",
         tests=f"{RULES} -k 'spelling or suffixes'",
     ),
@@ -47,14 +47,14 @@ DEFECTS = (
     Defect(
         name="the suffixes of a directory hide it",
         file=f"{SRC}/policy/spellings.py",
-        old="found += [[*directories, name], [*shorter, name]]",
-        new="found += [[*directories, name]]",
+        old="written_forms += [[*directories, name], [*shorter, name]]",
+        new="written_forms += [[*directories, name]]",
         tests=f"{RULES} -k spelling",
     ),
     Defect(
         name="`..` hides a name in a member's path",
         file=f"{SRC}/policy/spellings.py",
-        old='    found += [resolved(parts) for parts in found if ".." in parts]\n',
+        old='    written_forms += [resolved(parts) for parts in written_forms if ".." in parts]\n',
         new="",
         tests=f"{RULES} -k spelling",
     ),
@@ -236,14 +236,14 @@ DEFECTS = (
     Defect(
         name="the path inside a repository is not judged",
         file=f"{SRC}/sources/git/__init__.py",
-        old="for spelling in (inner, *found.paths_of(inner)):",
+        old="for spelling in (inner, *holder.paths_of(inner)):",
         new="for spelling in ():",
         tests=f"{EVERYWHERE} -k revision",
     ),
     Defect(
         name="the working tree of a repository is not judged",
         file=f"{SRC}/sources/git/__init__.py",
-        old="for spelling in (inner, *found.paths_of(inner)):",
+        old="for spelling in (inner, *holder.paths_of(inner)):",
         new="for spelling in (inner,):",
         tests=f"{EVERYWHERE} -k 'working_tree'",
     ),
@@ -293,7 +293,7 @@ DEFECTS = (
     Defect(
         name="the number of a copy hides a denied name",
         file=f"{SRC}/policy/copies.py",
-        old="            found.append(bare[:-1])\n",
+        old="            shorter.append(bare[:-1])\n",
         new="            pass\n",
         tests="tests/test_policy.py -k copy",
     ),
@@ -377,7 +377,7 @@ DEFECTS = (
     Defect(
         name="a name with many marks is judged without end",
         file=f"{SRC}/policy/copies.py",
-        old="    while pending and len(found) < limit:\n",
+        old="    while pending and len(originals) < limit:\n",
         new="    while pending:\n",
         tests="tests/test_policy.py -k without_end",
     ),
@@ -455,8 +455,8 @@ DEFECTS = (
     Defect(
         name="the dot of a swap file hides a name",
         file=f"{SRC}/policy/spellings.py",
-        old="        found += [shorter_name[1:] for shorter_name in found if",
-        new="        found += [shorter_name for shorter_name in found if",
+        old="        names += [shorter_name[1:] for shorter_name in names if",
+        new="        names += [shorter_name for shorter_name in names if",
         tests=f"{RULES} -k 'spelling or suffixes or between'",
     ),
     Defect(

@@ -104,7 +104,7 @@ DEFECTS = (
     Defect(
         name="an answer mixes two versions",
         file=f"{REMOTE}/web.py",
-        old="            if version is not None and found != version:\n",
+        old="            if version is not None and current != version:\n",
         new="            if False:\n",
         tests=f"{WEB} -k version",
     ),

@@ -170,8 +170,8 @@ DEFECTS = (
     Defect(
         name="a caller sees the reads of all callers",
         file=f"{SRC}/extras/http/read_ring.py",
-        old="        if found != number + 1 or digest != wanted:\n",
-        new="        if found != number + 1:\n",
+        old="        if stamp != number + 1 or digest != wanted:\n",
+        new="        if stamp != number + 1:\n",
         tests="tests/extras/http/test_read_ring.py -k own",
     ),
     Defect(

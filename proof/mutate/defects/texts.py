@@ -88,7 +88,7 @@ DEFECTS = (
         name="an entry of a cache that is used counts as the oldest",
         file=f"{SRC}/caches.py",
         old="self._entries[key] = value, size_bytes, self._clock()\n            return value",
-        new="self._entries = {key: found, **self._entries}\n            return value",
+        new="self._entries = {key: entry, **self._entries}\n            return value",
         tests="tests/test_caches.py",
     ),
     Defect(

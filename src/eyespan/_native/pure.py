@@ -60,7 +60,7 @@ def longer(data: bytes | bytearray | memoryview, limit: int, in_chars: bool, /) 
         return 0
     # A line of so many stored bytes fits in any case: a stored byte becomes three bytes of U+FFFD at most.
     fits = limit if in_chars or data.isascii() else limit // 3
-    found = at = 0
+    count = at = 0
     find_back, last = data.rfind, len(data) - fits
     while at < last:
         # All lines up to a line feed within reach fit, so most lines are skipped unseen.
@@ -69,11 +69,11 @@ def longer(data: bytes | bytearray | memoryview, limit: int, in_chars: bool, /) 
             end = data.find(10, at + fits + 1)
             line = data[at:] if end < 0 else data[at:end].removesuffix(b"\r")
             text = line.decode("utf-8", "replace")
-            found += len(text if in_chars else text.encode()) > limit
+            count += len(text if in_chars else text.encode()) > limit
             if end < 0:
                 break
         at = end + 1
-    return found
+    return count
 
 
 def scan(fd: int, offset: int, end: int, stride: int = 65536) -> tuple[bytes, int]:
@@ -94,7 +94,7 @@ def scan(fd: int, offset: int, end: int, stride: int = 65536) -> tuple[bytes, in
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
     counts = array("I")
     block = bytearray(max(0, min(BLOCK_BYTES, end - offset)))
-    filled = found = 0
+    filled = newlines = 0
     with memoryview(block) as view:
         while offset < end:
             got = _read_at(fd, view[: end - offset], offset)
@@ -104,14 +104,14 @@ def scan(fd: int, offset: int, end: int, stride: int = 65536) -> tuple[bytes, in
             at = 0
             while at < got:
                 upto = min(got, at + stride - filled)
-                found += block.count(10, at, upto)
+                newlines += block.count(10, at, upto)
                 filled += upto - at
                 at = upto
                 if filled == stride:
-                    counts.append(found)
-                    filled = found = 0
+                    counts.append(newlines)
+                    filled = newlines = 0
     if filled:
-        counts.append(found)
+        counts.append(newlines)
     return counts.tobytes(), offset
 
 

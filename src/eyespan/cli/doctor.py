@@ -97,12 +97,16 @@ def checks(arguments: Arguments) -> Iterator[tuple[str, str, str]]:
         is_up, report = _server_sandbox([root.path for root in workspace.roots])
         yield "server sandbox", _state(is_up), report
     for kind in (*kinds.rows(), *[plugin.row for plugin in kinds.installed()]):
-        found = not kind.needs or _is_installed(kind.needs)
-        yield f"kind {kind.name}", OK if found else NOT_INSTALLED, _kind(kind) if found else f"off: {_install(kind)}"
+        is_present = not kind.needs or _is_installed(kind.needs)
+        yield (
+            f"kind {kind.name}",
+            OK if is_present else NOT_INSTALLED,
+            _kind(kind) if is_present else f"off: {_install(kind)}",
+        )
     for extra, module, what in EXTRAS:
-        found = _is_installed(module)
+        is_present = _is_installed(module)
         install = f"; pip install 'eyespan[{extra}]'"
-        yield f"extra {extra}", OK if found else NOT_INSTALLED, what if found else what + install
+        yield f"extra {extra}", OK if is_present else NOT_INSTALLED, what if is_present else what + install
     yield from _plugins()
     for root in workspace.roots:
         note = "" if root.never_hangs else " (its file system may not respond: read in threads with a deadline)"

@@ -60,11 +60,11 @@ def colored_lines(opened: Opened) -> dict[int, list[tuple[str, str]]]:
 
 def _lines(text: str, numbers: bytes, colors: list[str]) -> list[list[tuple[str, str]]]:
     """Return the lines of a text, each as pieces of one style with the colour of that style."""
-    found = []
+    colored = []
     start = 0
     for line in text.split("\n"):
         chars = zip(line, numbers[start : start + len(line)], strict=True)
         runs = [(number, "".join([char for char, _ in run])) for number, run in groupby(chars, itemgetter(1))]
-        found.append([(piece, colors[number] if number < len(colors) else "") for number, piece in runs])
+        colored.append([(piece, colors[number] if number < len(colors) else "") for number, piece in runs])
         start += len(line) + 1
-    return found
+    return colored

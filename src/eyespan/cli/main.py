@@ -119,8 +119,8 @@ def _unknown_command(name: str) -> str:
     if "/" in name or "." in name:
         return f"no command {name!r}. To show a file: eyespan read {name}"
     near = nearest(name, COMMANDS, most=1)
-    found = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(COMMANDS)}."
-    return f"no command {name!r}; {found} Try: eyespan --help"
+    advice = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(COMMANDS)}."
+    return f"no command {name!r}; {advice} Try: eyespan --help"
 
 
 def _split_command(argv: list[str]) -> tuple[str, list[str]]:

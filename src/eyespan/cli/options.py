@@ -52,7 +52,7 @@ class Parser(argparse.ArgumentParser):
     def sections(self) -> dict[str, list[argparse.Action]]:
         """Return the options by section, without those that help does not show."""
         groups = {str(group.title): group._group_actions for group in self._action_groups}
-        shown = {title: [one for one in found if one.help != argparse.SUPPRESS] for title, found in groups.items()}
+        shown = {title: [one for one in each if one.help != argparse.SUPPRESS] for title, each in groups.items()}
         return {title: options for title, options in shown.items() if options}
 
     def parse(self, words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:

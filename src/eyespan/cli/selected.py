@@ -86,10 +86,10 @@ def _text_parts(opened: Opened, target: Target) -> Iterator[tuple[str, Part]]:
             for part in opened.stream(_selection(one, lambda wanted: _text_of(opened.read(wanted).parts))):
                 yield write_range(one), part
         return
-    for found in _ranges_of_symbols(opened, target):
-        assert found.last is not None
-        for part in opened.stream(Lines(found.first, found.last - found.first + 1)):
-            yield f"{found.first}-{found.last}", part
+    for span in _ranges_of_symbols(opened, target):
+        assert span.last is not None
+        for part in opened.stream(Lines(span.first, span.last - span.first + 1)):
+            yield f"{span.first}-{span.last}", part
 
 
 def _ranges_of_symbols(opened: Opened, target: Target) -> tuple[CharRange, ...]:
@@ -132,10 +132,10 @@ def _matching_parts(opened: Opened, target: Target) -> Iterator[tuple[str, Part]
         print_note(target.path, f"searched up to line {stopped[0] - 1}")
     if not matches:
         raise errors.NoMatch(target.path, pattern=target.pattern)
-    for found in windows(matches, ranges):
-        assert found.last is not None
-        for part in opened.stream(Lines(found.first, found.last - found.first + 1)):
-            yield f"{found.first}-{found.last}", part
+    for window in windows(matches, ranges):
+        assert window.last is not None
+        for part in opened.stream(Lines(window.first, window.last - window.first + 1)):
+            yield f"{window.first}-{window.last}", part
 
 
 def _selection(one: Range, read: Callable[[CharRange], TextPart]) -> Lines | Tail | CharRange:

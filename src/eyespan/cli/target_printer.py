@@ -139,7 +139,7 @@ class _Argument:
             raise failure
         suggestions = Suggestions(self._engine, self._progress.context)
         try:
-            found, missing = forgiving.forgive(
+            located, missing = forgiving.forgive(
                 text,
                 lambda target: self._prepare(target, write_target(target)),
                 lambda path: suggestions.locate(path).certain,
@@ -152,8 +152,8 @@ class _Argument:
                 self._near += suggestions.near(forgiving.likely_path(readings(text)))[:MAX_NEAR]
             raise better from None
         self._progress.clear()
-        print_note(self._label, forgiving.describe_reading([target for target, _ in found], missing))
-        return [show for _, show in found]
+        print_note(self._label, forgiving.describe_reading([target for target, _ in located], missing))
+        return [show for _, show in located]
 
     def _prepare(self, target: Target, name: str) -> Show:
         """Return a function that shows a target. Raises: ReadError, if it has no file or not what it selects of it."""

@@ -48,7 +48,7 @@ _STYLE_OF = {
 
 def styles_of(text: str, lexer: Lexer) -> bytes:
     """Return one byte for each character of a text."""
-    found = bytearray(len(text))
+    styles = bytearray(len(text))
     known: dict[_TokenType, int] = {}
     for start, kind, value in lexer.get_tokens_unprocessed(text):
         number = known.get(kind)
@@ -56,8 +56,8 @@ def styles_of(text: str, lexer: Lexer) -> bytes:
             number = known[kind] = _number(kind)
         if number:
             end = min(start + len(value), len(text))
-            found[start:end] = bytes([number]) * (end - start)
-    return bytes(found)
+            styles[start:end] = bytes([number]) * (end - start)
+    return bytes(styles)
 
 
 def _number(kind: _TokenType) -> int:

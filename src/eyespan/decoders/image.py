@@ -253,17 +253,17 @@ def _tiff_directory_count(file: IO[bytes]) -> int:
     is_big = b"\x2b" in header[2:4]
     width, entry_bytes, count_bytes = (8, 20, 8) if is_big else (4, 12, 2)
     at = int.from_bytes(header[width : 2 * width], order)
-    found: set[int] = set()
-    while 0 < at < _MAX_OFFSET and at not in found and len(found) < MAX_TIFF_FRAMES:
+    offsets: set[int] = set()
+    while 0 < at < _MAX_OFFSET and at not in offsets and len(offsets) < MAX_TIFF_FRAMES:
         file.seek(at)
         count = file.read(count_bytes)
         end = at + count_bytes + entry_bytes * int.from_bytes(count, order)
         if len(count) < count_bytes or end > _MAX_OFFSET:
             break
-        found.add(at)
+        offsets.add(at)
         file.seek(end)
         at = int.from_bytes(file.read(width), order)
-    return max(1, len(found))
+    return max(1, len(offsets))
 
 
 def _seek(image: Image.Image, frame: int) -> bool:
@@ -287,14 +287,14 @@ def _exif_facts(image: Image.Image) -> dict[str, str]:
         return {}
     try:
         exif = image.getexif()
-        found = {name: _exif_text(exif.get(tag)) for name, tag in _EXIF_TEXTS}
-        found["taken"] = _exif_text(exif.get_ifd(_EXIF_IFD).get(_TAKEN))
+        facts = {name: _exif_text(exif.get(tag)) for name, tag in _EXIF_TEXTS}
+        facts["taken"] = _exif_text(exif.get_ifd(_EXIF_IFD).get(_TAKEN))
         gps = exif.get_ifd(_GPS_IFD)
         if 2 in gps and 4 in gps:
-            found["place"] = f"{_degrees(gps[2], gps.get(1) == 'S'):.5f}, {_degrees(gps[4], gps.get(3) == 'W'):.5f}"
+            facts["place"] = f"{_degrees(gps[2], gps.get(1) == 'S'):.5f}, {_degrees(gps[4], gps.get(3) == 'W'):.5f}"
     except Exception:  # invalid Exif data raises many types
         return {}
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in facts.items() if value}
 
 
 def _exif_text(value: object) -> str:

@@ -187,19 +187,19 @@ class _Quotes:
 
 def bookmarks(document: pypdfium2.PdfDocument) -> list[tuple[int, str, int]]:
     """Return level, title and page of each bookmark, in order, up to `MAX_BOOKMARKS`; the page is 0 if it has none."""
-    found = []
+    entries = []
     try:
         for entry in document.get_toc(max_depth=MAX_DEPTH):
             title = _one_line(entry.get_title())
             target = entry.get_dest()
             page = target.get_index() if target else None
             if title:
-                found.append((entry.level, title, page + 1 if page is not None and 0 <= page < len(document) else 0))
-            if len(found) >= MAX_BOOKMARKS:
+                entries.append((entry.level, title, page + 1 if page is not None and 0 <= page < len(document) else 0))
+            if len(entries) >= MAX_BOOKMARKS:
                 break
     except (pypdfium2.PdfiumError, ValueError, RecursionError):
-        return found
-    return found
+        return entries
+    return entries
 
 
 def section_pages(entries: list[tuple[int, str, int]], name: str, total: int) -> tuple[str, int, int] | None:
@@ -232,7 +232,7 @@ def attachments(document: pypdfium2.PdfDocument, limit: int) -> tuple[list[tuple
 
     pdfium decompresses a file to find its size, so the sizes are left out after `SIZES_SECONDS`.
     """
-    found = []
+    files = []
     end = time.process_time() + SIZES_SECONDS
     total = max(0, pdfium.FPDFDoc_GetAttachmentCount(document.raw))
     for index in range(min(limit, total)):
@@ -242,13 +242,13 @@ def attachments(document: pypdfium2.PdfDocument, limit: int) -> tuple[list[tuple
         name = _wide(partial(pdfium.FPDFAttachment_GetName, attachment))
         size = ctypes.c_ulong()
         is_known = time.process_time() < end and pdfium.FPDFAttachment_GetFile(attachment, None, 0, size)
-        found.append((name or "unnamed", size.value if is_known else -1))
-    return found, total
+        files.append((name or "unnamed", size.value if is_known else -1))
+    return files, total
 
 
 def signatures(document: pypdfium2.PdfDocument, limit: int) -> tuple[list[str], int]:
     """Return time, reason and method of the first digital signatures, and their number; none of them is verified."""
-    found = []
+    details = []
     total = max(0, pdfium.FPDF_GetSignatureCount(document.raw))
     for index in range(min(limit, total)):
         signature = pdfium.FPDF_GetSignatureObject(document.raw, index)
@@ -258,8 +258,8 @@ def signatures(document: pypdfium2.PdfDocument, limit: int) -> tuple[list[str], 
                 _wide(partial(pdfium.FPDFSignatureObj_GetReason, signature)),
                 _narrow(partial(pdfium.FPDFSignatureObj_GetSubFilter, signature)),
             )
-            found.append(", ".join([part for part in parts if part]) or "without details")
-    return found, total
+            details.append(", ".join([part for part in parts if part]) or "without details")
+    return details, total
 
 
 _TIME = re.compile(r"D:(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:Z|([+-]\d\d)'?(\d\d)?'?)?.*")
@@ -267,10 +267,10 @@ _TIME = re.compile(r"D:(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:Z|([+-]\d\d)'?(\d
 
 def _time(text: str) -> str:
     """Return a time of a PDF as people write it; other text as it is."""
-    found = _TIME.fullmatch(text)
-    if found is None:
+    match = _TIME.fullmatch(text)
+    if match is None:
         return text
-    year, month, day, hour, minute, second, zone, minutes = found.groups()
+    year, month, day, hour, minute, second, zone, minutes = match.groups()
     shown = f"{year}-{month}-{day} {hour}:{minute}:{second}"
     return f"{shown} {zone}:{minutes or '00'}" if zone else f"{shown} UTC" if "Z" in text else shown
 

@@ -85,12 +85,12 @@ def outline(
     if not language:
         return Outline(symbols=(), how="shape", language="", is_complete=False)
     try:
-        found = outline_in_worker(part, language, decode, context, deadline_seconds, is_courtesy=is_courtesy)
+        parsed = outline_in_worker(part, language, decode, context, deadline_seconds, is_courtesy=is_courtesy)
     except Unreadable as error:
         if plugin := origin(language):
             error.reason += f" (plugin {plugin})"
         raise
-    return named(found, name, language, is_whole)
+    return named(parsed, name, language, is_whole)
 
 
 def outline_here(data: bytes, name: str) -> Outline:
@@ -107,10 +107,10 @@ def scan(data: bytes, language: str) -> Outline:
     row = outliner_of(language)
     if row is None:
         raise ValueError(f"no outliner for {language}")
-    found = plugins.load(row.function)(data, language)
-    if not isinstance(found, Outline):
-        raise TypeError(f"{row.function} returned {type(found).__name__}, not an Outline")
-    return found
+    outline = plugins.load(row.function)(data, language)
+    if not isinstance(outline, Outline):
+        raise TypeError(f"{row.function} returned {type(outline).__name__}, not an Outline")
+    return outline
 
 
 def parsed_part(data: bytes) -> tuple[bytes, bool]:

@@ -50,8 +50,8 @@ class OutlineCache:
 
     def find(self, source: Source, name: str) -> Outline | None:
         """Return the outline of a file that did not change since it was made."""
-        found: Outline | None = self._by_file.get(_file_key(source, name))
-        return found
+        outline: Outline | None = self._by_file.get(_file_key(source, name))
+        return outline
 
     def put(self, source: Source, name: str, found: Outline, started_ns: int) -> None:
         """Cache an outline in memory; `started_ns` is the time before the file was read."""
@@ -110,8 +110,8 @@ def _unpacked(packed: bytes, data: bytes, name: str, context: CallContext | None
     except (ValueError, RecursionError, zlib.error):
         return None
     part, is_whole = parsed_part(data)
-    found = isolated.checked_outline(facts, part.count(b"\n") + 1)
-    return named(found, name, language_of(name, data), is_whole)
+    outline = isolated.checked_outline(facts, part.count(b"\n") + 1)
+    return named(outline, name, language_of(name, data), is_whole)
 
 
 def _file_key(source: Source, name: str) -> Key:

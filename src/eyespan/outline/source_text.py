@@ -22,7 +22,7 @@ class LineNumbers:
     __slots__ = ("_ends", "last")
 
     def __init__(self, text: str) -> None:
-        self._ends = [found.start() for found in re.finditer("\n", text)]
+        self._ends = [match.start() for match in re.finditer("\n", text)]
         self.last = len(self._ends) + (not text.endswith("\n") or not text)
         """The last line that is not the empty one after a final line feed."""
 

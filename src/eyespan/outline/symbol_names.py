@@ -57,8 +57,8 @@ def find(outline: Outline, query: str) -> list[Symbol]:
     `Class.method`, `Class::method`); the same after the file's own name (`module.func`); the spellings of traces and
     signatures; the same in any case.
     """
-    found = look_up(outline, query)
-    return [*found.symbols, *found.others]
+    match = look_up(outline, query)
+    return [*match.symbols, *match.others]
 
 
 def look_up(outline: Outline, query: str) -> SymbolMatch:
@@ -103,39 +103,39 @@ def _with_others(found: list[Symbol]) -> SymbolMatch:
 def _resolve(outline: Outline, query: str) -> list[Symbol]:
     """Return the symbols of the first spelling that names any."""
     for wanted in _spellings(query, outline.module):
-        found = _matches(outline, wanted)
-        if found:
-            return found
+        symbols = _matches(outline, wanted)
+        if symbols:
+            return symbols
     if impl := _IMPL_FOR.search(query):
         trait = impl[1].rpartition("::")[2]
-        found = [
+        symbols = [
             one
             for one in _matches(outline, impl[2])
             if one.kind == "impl" and re.search(rf"\b{re.escape(trait)}\b.*\bfor\b", one.signature)
         ]
-        if found:
-            return found
+        if symbols:
+            return symbols
     if call := _CALL.fullmatch(query):
-        found = _overloads(_resolve_name(outline, call[1]), call[2])
-        if found:
-            return found
+        symbols = _overloads(_resolve_name(outline, call[1]), call[2])
+        if symbols:
+            return symbols
     return _resolve_name(outline, query)
 
 
 def _resolve_name(outline: Outline, query: str) -> list[Symbol]:
     bare = _bare(query)
     for wanted in dict.fromkeys((bare, *_without_package(bare))):
-        found = _matches(outline, wanted)
+        symbols = _matches(outline, wanted)
         if "." not in wanted and wanted != bare:
-            found = [one for one in found if one.qualified == wanted]  # a package is cut off, so no method
-        if found:
-            return found
+            symbols = [one for one in symbols if one.qualified == wanted]  # a package is cut off, so no method
+        if symbols:
+            return symbols
     plain = _PLAIN.sub("", bare)
     if plain:
         for fold in (False, True):
-            found = _plain_matches(outline, plain, folds_case=fold)
-            if found:
-                return found
+            symbols = _plain_matches(outline, plain, folds_case=fold)
+            if symbols:
+                return symbols
     slug = _slug(query.lstrip("#"))
     return [one for one in outline.symbols if one.kind == "heading" and slug and _slug(one.name) == slug]
 

@@ -184,9 +184,9 @@ class Policy:
             from eyespan.policy import copies
 
             names = copies.plain_directories(names, self._directories, copies.MIN_ORIGINALS)
-        found = () if self._directories.isdisjoint(names) else tuple(names)
-        self._roots[root] = found
-        return found
+        judged = () if self._directories.isdisjoint(names) else tuple(names)
+        self._roots[root] = judged
+        return judged
 
     def _judge(self, path: str, above: tuple[str, ...]) -> str | None:
         if self._is_lifted(path):

@@ -51,9 +51,9 @@ def _spellings_of_copies(path: str, directories: frozenset[str]) -> list[list[st
     copies = sum([_contains_any(name, directories) for name in above])
     limit = max(MAX_ORIGINALS // (copies + 1), MIN_ORIGINALS)
     plain = plain_directories(above, directories, limit)
-    found = [[*plain, name] for name in names_of_originals(last, limit)]
-    found += [resolved(one) for one in found if ".." in one]
-    return [one for one in found if one and one != parts]
+    originals = [[*plain, name] for name in names_of_originals(last, limit)]
+    originals += [resolved(one) for one in originals if ".." in one]
+    return [one for one in originals if one and one != parts]
 
 
 def plain_directories(names: list[str], directories: frozenset[str], limit: int) -> list[str]:
@@ -83,64 +83,66 @@ def names_of_originals(name: str, limit: int) -> list[str]:
     """
     if len(name) > MAX_NAME_CHARS:
         limit = MIN_ORIGINALS
-    found = dict.fromkeys([name])
+    originals = dict.fromkeys([name])
     pending = [name]
-    while pending and len(found) < limit:
+    while pending and len(originals) < limit:
         longer = pending.pop()
         marked = _without_one_mark(longer)
         dot = longer.rfind(".")
         if dot > 0 and longer[dot:] in _suffixes_of_names():
             marked += [one.rstrip(TRAILING) + longer[dot:] for one in _without_one_mark(longer[:dot])]
         shorter = [one.lstrip(" ").rstrip(TRAILING) for one in marked]
-        new = [one for one in shorter if one and one not in found]
-        found.update(dict.fromkeys(new))
+        new = [one for one in shorter if one and one not in originals]
+        originals.update(dict.fromkeys(new))
         pending += new
-    return sorted(found, key=len, reverse=True)
+    return sorted(originals, key=len, reverse=True)
 
 
 def _without_one_mark(name: str) -> list[str]:
     """Return what remains of a name without each of the marks of copies that it may have."""
     if name in ("..", "."):
         return []
-    found = [name[len(start) :] for start in COPY_STARTS if name.startswith(start)]
+    shorter = [name[len(start) :] for start in COPY_STARTS if name.startswith(start)]
     if ":" in name[1:]:
         first, last = name.index(":", 1), name.rindex(":")
-        found += [name[:first], name[:last], name[first + 1 :], name[last + 1 :]]
+        shorter += [name[:first], name[:last], name[first + 1 :], name[last + 1 :]]
     if name[-1] == "#":
-        found += [name[1:-1]] if name[0] == "#" else [name[:-1]]
+        shorter += [name[1:-1]] if name[0] == "#" else [name[:-1]]
     for suffix in _MARKS_AT_END if name.endswith(_MARKS_AT_END) else ():
         if name.endswith(suffix):
-            found.append(name[: -len(suffix)])
+            shorter.append(name[: -len(suffix)])
             if name[0] == "." and suffix in HIDING_SUFFIXES:
-                found.append(name[1 : -len(suffix)])
+                shorter.append(name[1 : -len(suffix)])
     if name[-1] == ")" and "(" in name:
-        found.append(name[: name.rindex("(")])
+        shorter.append(name[: name.rindex("(")])
     if "~" in name[1:]:
-        found += [name[: name.index("~", 1)], name[: name.rindex("~")]]
+        shorter += [name[: name.index("~", 1)], name[: name.rindex("~")]]
     if CONFLICT in name:
         marks = [mark for mark in CONFLICTS if mark in name]
-        found += [name[:at] for mark in marks for at in {name.index(mark), name.rindex(mark)}]
-    return found + _without_date(name)
+        shorter += [name[:at] for mark in marks for at in {name.index(mark), name.rindex(mark)}]
+    return shorter + _without_date(name)
 
 
 def _without_date(name: str) -> list[str]:
     """Return what remains of a name without a number or a date, before or after it."""
-    found = []
+    shorter = []
     if name[0] in COPY_FIRST_SIGNS:
         rest = name[:MAX_DATE_CHARS].lstrip(DATE_SIGNS.replace(".", "")) + name[MAX_DATE_CHARS:]
-        found += [rest, rest[1:]] if rest[:1] == "." else [rest]
+        shorter += [rest, rest[1:]] if rest[:1] == "." else [rest]
     bare = name.rstrip("0123456789")
     if 0 < len(name) - len(bare) <= MAX_NUMBER_DIGITS:
         if bare.endswith((*_COPY_SUFFIXES, *BACKUP_SUFFIXES)):
-            found.append(bare)
+            shorter.append(bare)
         if bare[-1:] in (*COPY_SIGNS, "~", ";"):
-            found.append(bare[:-1])
+            shorter.append(bare[:-1])
         elif bare[-1:] == "r" and bare[-2:-1] in (*COPY_SIGNS,):  # Subversion writes `name.r12`
-            found.append(bare[:-2])
+            shorter.append(bare[:-2])
     start = len(name.rstrip(DATE_SIGNS))
     if 0 < len(name) - start <= MAX_DATE_CHARS:
-        found += [name[:at] for at in range(start, len(name) - 1) if name[at] in COPY_SIGNS and name[at + 1].isdigit()]
-    return found
+        shorter += [
+            name[:at] for at in range(start, len(name) - 1) if name[at] in COPY_SIGNS and name[at + 1].isdigit()
+        ]
+    return shorter
 
 
 def _spellings_of_short_names(path: str, directories: frozenset[str]) -> list[list[str]]:
@@ -167,12 +169,12 @@ def _names_of_short_name(name: str) -> list[str]:
         return [name]
     if not _shortened:
         _shortened.extend(_shortened_names())
-    found = [f".{start}{dot}{suffix}", name]
+    long_names = [f".{start}{dot}{suffix}", name]
     for plain, end, long in _shortened:
         is_short = not plain or plain == start or (len(start) + len(digits) > 5 and plain.startswith(start))
         if is_short and end == suffix:
-            found.append(long)
-    return found
+            long_names.append(long)
+    return long_names
 
 
 _shortened: list[tuple[str, str, str]] = []
@@ -181,12 +183,12 @@ _shortened: list[tuple[str, str, str]] = []
 
 def _shortened_names() -> list[tuple[str, str, str]]:
     rules = [rules for rules, _ in built_in_groups()]
-    found = [("", end[1:4], f"x{end}") for one in rules for end, _ in one.suffixes]
+    shortened = [("", end[1:4], f"x{end}") for one in rules for end, _ in one.suffixes]
     names = {prefix for one in rules for prefix, _ in one.prefixes}
     for long in names.union(*[{*one.names, *one.directory_names(), *(one.last_names or ())} for one in rules]):
         stem, dot, suffix = long.lstrip(".").rpartition(".")
-        found.append((stem.replace(".", ""), suffix[:3], long) if dot else (suffix, "", long))
-    return found
+        shortened.append((stem.replace(".", ""), suffix[:3], long) if dot else (suffix, "", long))
+    return shortened
 
 
 def _suffixes_of_names() -> frozenset[str]:

@@ -207,11 +207,11 @@ class Places:
         if _is_literal(piece):
             return self._names.get(piece, 0)
         if piece not in self._globs:
-            found = 0
+            bits = 0
             for name, places in self._names.items():
                 if _name_matches(name, piece):
-                    found |= places
-            self._globs[piece] = found
+                    bits |= places
+            self._globs[piece] = bits
         return self._globs[piece]
 
 
@@ -244,8 +244,8 @@ def _matcher(piece: str) -> Callable[[str], object]:
     """Return the matcher of a piece, compiled once: a directory has many names, and each is compared."""
     if len(_matchers) >= MAX_MATCHERS:
         _matchers.clear()
-    found = _matchers[piece] = re.compile(translate(piece)).match
-    return found
+    matcher = _matchers[piece] = re.compile(translate(piece)).match
+    return matcher
 
 
 def _literal_ends(piece: str) -> tuple[str, str]:

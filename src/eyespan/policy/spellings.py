@@ -60,23 +60,23 @@ def spellings(path: str) -> list[list[str]]:
     written = [part for part in folded.split("/") if part not in ("", ".")]
     if not written:
         return []
-    found = [written]
+    written_forms = [written]
     bare = bare_parts(folded.replace("\\", "/").split("/"))
     if bare:
         *directories, last = bare
         shorter = [names_without_suffixes(name)[-1] for name in directories]
         for name in names_without_suffixes(last):
-            found += [[*directories, name], [*shorter, name]]
-    found += [resolved(parts) for parts in found if ".." in parts]
-    unique = {tuple(parts): parts for parts in found if parts}
+            written_forms += [[*directories, name], [*shorter, name]]
+    written_forms += [resolved(parts) for parts in written_forms if ".." in parts]
+    unique = {tuple(parts): parts for parts in written_forms if parts}
     return list(unique.values())
 
 
 def names_without_suffixes(name: str) -> list[str]:
     """Return a folded name, then what remains as the suffixes of compression and backups are removed one by one."""
-    found = [name]
+    names = [name]
     if not name.endswith(SUFFIXES):
-        return found
+        return names
     end = len(name)
     is_swap_file = False
     while True:
@@ -92,32 +92,32 @@ def names_without_suffixes(name: str) -> list[str]:
             break
         end = shorter
         is_swap_file = is_swap_file or suffix in HIDING_SUFFIXES
-        if len(found) < MAX_SHORTER_NAMES:
-            found.append(name[:end])
+        if len(names) < MAX_SHORTER_NAMES:
+            names.append(name[:end])
     if end < len(name):
-        found.append(name[:end])
+        names.append(name[:end])
     if is_swap_file:  # vim writes `.notes.swp` for `notes`, and `.env.swp` for `.env`
-        found += [shorter_name[1:] for shorter_name in found if shorter_name[0] == "." and len(shorter_name) > 1]
-    return found
+        names += [shorter_name[1:] for shorter_name in names if shorter_name[0] == "." and len(shorter_name) > 1]
+    return names
 
 
 def in_other_codecs(path: str) -> list[str]:
     """Return the readings of a path whose bytes were decoded by another encoding than the one they were written in."""
-    found = []
+    decoded = []
     path = path[-MAX_RECODED_CHARS:]
     raw = path.encode("utf-8", "surrogateescape" if not any(map(_is_odd_surrogate, path)) else "replace")
     for codec in ("latin-1", "cp437"):
-        found.append(raw.decode(codec))
+        decoded.append(raw.decode(codec))
         try:
-            found.append(path.encode(codec).decode("utf-8"))
+            decoded.append(path.encode(codec).decode("utf-8"))
         except UnicodeError:
             pass
     for read, written in (("cp437", "latin-1"), ("latin-1", "cp437")):
         try:
-            found.append(path.encode(read).decode(written))
+            decoded.append(path.encode(read).decode(written))
         except UnicodeError:
             pass
-    return found
+    return decoded
 
 
 def _is_odd_surrogate(character: str) -> bool:

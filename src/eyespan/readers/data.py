@@ -25,13 +25,13 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     """Return one note. Facts: `type` ("" if it is not known) and `size_bytes`."""
     source = opened.source
     first_bytes, size = source.first_bytes, f"{source.size_bytes:,} bytes"
-    found = binary_type(first_bytes)
-    if not found and source.read_at(_ISO_PLACE, len(_ISO_BYTES)) == _ISO_BYTES:
-        found = "disc image (ISO 9660)"
-    if not found:
+    description = binary_type(first_bytes)
+    if not description and source.read_at(_ISO_PLACE, len(_ISO_BYTES)) == _ISO_BYTES:
+        description = "disc image (ISO 9660)"
+    if not description:
         line = f"binary data of unknown type, {size}, begins with {first_bytes[:16].hex(' ')}"
     else:
-        comments = _POSTSCRIPT_COMMENT.findall(first_bytes) if found.startswith("PostScript") else ()
+        comments = _POSTSCRIPT_COMMENT.findall(first_bytes) if description.startswith("PostScript") else ()
         shown = [f"{name.decode()} {short_name(value.decode('latin-1').strip())}" for name, value in comments]
-        line = ", ".join([found, size, *shown])
-    return opened.document((NotePart(line),), {"type": found, "size_bytes": source.size_bytes})
+        line = ", ".join([description, size, *shown])
+    return opened.document((NotePart(line),), {"type": description, "size_bytes": source.size_bytes})

@@ -131,7 +131,7 @@ def _decoded(opened: Opened, params: dict[str, Any], context: CallContext) -> tu
     fd = opened.source.fd
     halves = [{**params, "share": share} for share in (0, 1)]
     (facts, blobs), (more, more_blobs) = opened.decode_both(halves, context, fd)
-    drawn, more_drawn = (_drawn_pages(found) for found in (facts, more))
+    drawn, more_drawn = (_drawn_pages(each) for each in (facts, more))
     if drawn and more_drawn and drawn + more_drawn > params["textless"]:
         more, more_blobs = opened.decode({**halves[1], "textless": max(0, params["textless"] - drawn)}, context, fd)
     return _joined(facts, blobs, more, more_blobs)

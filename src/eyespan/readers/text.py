@@ -135,10 +135,10 @@ def _read_decoded(
     parts, facts = read_held(held, request, selection, context)
     if not facts:
         return parts, facts
-    found = {"encoding": encoding.name, "encoding_found": encoding.how, "replaced": replaced}
+    encoding_facts = {"encoding": encoding.name, "encoding_found": encoding.how, "replaced": replaced}
     if encoding.confidence is not None:
-        found["encoding_confidence"] = encoding.confidence
-    return parts, {**facts, **found}
+        encoding_facts["encoding_confidence"] = encoding.confidence
+    return parts, {**facts, **encoding_facts}
 
 
 def _encoding(opened: Opened, context: CallContext) -> Encoding:

@@ -55,21 +55,21 @@ def module_path() -> list[str]:
 
 def readable() -> list[str]:
     """Return the paths of modules, shared libraries, codecs and time zones, wherever this Python is installed."""
-    found = [*module_path(), os.path.dirname(os.__file__)]
+    paths = [*module_path(), os.path.dirname(os.__file__)]
     for prefix in dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)):
-        found += [os.path.join(prefix, name) for name in ("lib", "lib64", "pyvenv.cfg", "share/zoneinfo")]
-    found += [entry for entry in os.environ.get("LD_LIBRARY_PATH", "").split(":") if os.path.isabs(entry)]
-    return list(dict.fromkeys([*found, *_SYSTEM, *MIME_TYPES]))
+        paths += [os.path.join(prefix, name) for name in ("lib", "lib64", "pyvenv.cfg", "share/zoneinfo")]
+    paths += [entry for entry in os.environ.get("LD_LIBRARY_PATH", "").split(":") if os.path.isabs(entry)]
+    return list(dict.fromkeys([*paths, *_SYSTEM, *MIME_TYPES]))
 
 
 def executable() -> list[str]:
     """Return the paths of this interpreter and of the loader that the kernel runs before it."""
-    found = [sys.executable] if sys.executable else []
+    programs = [sys.executable] if sys.executable else []
     try:
-        found.append(os.readlink("/proc/self/exe"))  # differs where sys.executable is a wrapper
+        programs.append(os.readlink("/proc/self/exe"))  # differs where sys.executable is a wrapper
     except OSError:
         pass
-    return [*found, *[loader for loader in [_loader_of(path) for path in dict.fromkeys(found)] if loader]]
+    return [*programs, *[loader for loader in [_loader_of(path) for path in dict.fromkeys(programs)] if loader]]
 
 
 def _loader_of(path: str) -> str:

@@ -28,8 +28,8 @@ NETWORK_SINCE, SCOPES_SINCE = 4, 6
 
 def version() -> int:
     """Return the version of this kernel's Landlock, or 0 if it has none or it is switched off."""
-    found: int = _syscall(_CREATE_RULESET, None, 0, 1) if LINUX else 0
-    return max(0, found)
+    abi: int = _syscall(_CREATE_RULESET, None, 0, 1) if LINUX else 0
+    return max(0, abi)
 
 
 class Ruleset:

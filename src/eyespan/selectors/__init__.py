@@ -173,44 +173,44 @@ def readings(text: str) -> list[Target]:
     signs = _pattern_signs(text) if len(text) <= MAX_TEXT_CHARS else []
     # A name with the sign is a name; a part with the sign is rather a part and a pattern.
     at = text.find("?", 1)
-    found = [target for target in plain if len(target.path) > at]
+    targets = [target for target in plain if len(target.path) > at]
     others = [target for target in plain if len(target.path) <= at]
     for sign in signs:
         pattern = text[sign + 1 :]
         if pattern and len(pattern) <= MAX_PATTERN_CHARS and "\n" not in pattern:
             # After a selector, signs at the end are part of it: `??` stands for one.
             is_signs = not pattern.strip("?")
-            found += [
+            targets += [
                 replace(target, pattern=pattern)
                 for target in _plain_readings(text[:sign], is_whole=False)
                 if target.piece is None or not is_signs
             ]
-    return [*found, *others]
+    return [*targets, *others]
 
 
 def _pattern_signs(text: str) -> list[int]:
     """Return the places of `?` at which a pattern may begin: the last of several in a row; at the end, the first."""
-    found: list[int] = []
+    signs: list[int] = []
     at = text.find("?", 1)
-    while at >= 0 and len(found) < MAX_SPLITS:
+    while at >= 0 and len(signs) < MAX_SPLITS:
         end = len(text) - len(text[at:].lstrip("?"))
-        found.append(end - 1 if end < len(text) else at)
+        signs.append(end - 1 if end < len(text) else at)
         at = text.find("?", end)
-    return found
+    return signs
 
 
 def _plain_readings(text: str, *, is_whole: bool = True) -> list[Target]:
     """Return the readings of a text without a pattern; one follows it unless it is whole."""
-    found = [Target(text)]
+    targets = [Target(text)]
     if len(text) > MAX_TEXT_CHARS or not (":" in text or "@" in text or "!/" in text):
-        return found
+        return targets
     for path, piece in [*_pieces(text, is_whole=is_whole), (text, None)]:
         for target in bases(path, piece):
-            if target not in found:
-                found.append(target)
-            if len(found) >= MAX_READINGS:
-                return found
-    return found
+            if target not in targets:
+                targets.append(target)
+            if len(targets) >= MAX_READINGS:
+                return targets
+    return targets
 
 
 def _pieces(text: str, *, is_whole: bool) -> list[tuple[str, Piece | None]]:
@@ -218,30 +218,30 @@ def _pieces(text: str, *, is_whole: bool) -> list[tuple[str, Piece | None]]:
 
     In a selector, `??` stands for a `?` that begins no pattern. Before a pattern there is no single one.
     """
-    found: list[tuple[str, Piece | None]] = []
+    splits: list[tuple[str, Piece | None]] = []
     at = text.rfind(":")
     for _ in range(MAX_COLONS):
-        if at <= 0 or len(found) >= MAX_READINGS:
+        if at <= 0 or len(splits) >= MAX_READINGS:
             break
         if text[at - 1] != ":":
             written = text[at + 1 :]
             piece = parse_piece(written.replace("??", "?"))
             if piece is not None and (is_whole or "?" not in written.replace("??", "")):
-                found.append((text[:at], piece))
+                splits.append((text[:at], piece))
         at = text.rfind(":", 0, at)
-    return found
+    return splits
 
 
 def bases(text: str, piece: Piece | None) -> list[Target]:
     """Return the splits into path, revision and member, longest path first."""
-    found = [Target(text, piece)]
+    targets = [Target(text, piece)]
     at = text.rfind("!/")
     splits = [(text, "")]
     while at > 0 and len(splits) < MAX_SPLITS:
         splits.append((text[:at], text[at + 2 :] or "/"))
         at = text.rfind("!/", 0, at)
     for path, member in splits:
-        found.append(Target(path, piece, member))
+        targets.append(Target(path, piece, member))
         at = path.rfind("@")
         least = max(0, len(path) - MAX_NAME_CHARS)
         for _ in range(MAX_SPLITS):
@@ -249,9 +249,9 @@ def bases(text: str, piece: Piece | None) -> list[Target]:
                 break
             revision = path[at + 1 :]
             if is_revision(revision) and path[at - 1] != "/":
-                found.append(Target(path[:at], piece, member, revision))
+                targets.append(Target(path[:at], piece, member, revision))
             at = path.rfind("@", 0, at)
-    return found
+    return targets
 
 
 def is_revision(text: str) -> bool:
@@ -306,13 +306,13 @@ def _part(text: str, within: tuple[Range, ...]) -> Piece | None:
 
 def parse_ranges(text: str) -> tuple[Range, ...] | None:
     """Return the ranges of a text such as `10-20,40-60`, or None."""
-    found: list[Range] = []
+    ranges: list[Range] = []
     for piece in text.split(","):
         one = _range(piece)
         if one is None:
             return None
-        found.append(one)
-    return tuple(found)
+        ranges.append(one)
+    return tuple(ranges)
 
 
 def parse_span(text: str) -> tuple[int, int | None] | None:
@@ -362,8 +362,8 @@ def _range(text: str) -> Range | None:
 
 def _lines(text: str) -> Lines | None:
     for mark in "-+":
-        left, found, right = text.partition(mark)
-        if not found:
+        left, sign, right = text.partition(mark)
+        if not sign:
             continue
         first = _number(left)
         if first is None:

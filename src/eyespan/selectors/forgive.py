@@ -56,9 +56,9 @@ def forgive(
     # Files that exist come first, in every interpretation, before any path is taken for a wrong one.
     for locates in (False, True):
         for interpretation in every:
-            found, missing = _of_interpretation(interpretation, tries, locates=locates)
-            if found:
-                return found, missing
+            located, missing = _of_interpretation(interpretation, tries, locates=locates)
+            if located:
+                return located, missing
     raise tries.take_error()
 
 
@@ -78,8 +78,8 @@ def _of_interpretation(
             results[at] = tries.located(place)
         if results[at] is None:
             missing += _label(place)
-    found = dict([result for result in results if result is not None])
-    return list(found.items()), missing
+    located = dict([result for result in results if result is not None])
+    return list(located.items()), missing
 
 
 def _label(place: Sequence[Target]) -> list[str]:

@@ -96,11 +96,11 @@ def expand(pattern: str, check: Callable[[], None]) -> list[str]:
         if len(open_ones) + len(done) > MAX_ALTERNATIVES:
             raise ValueError(f"a pattern stands for at most {MAX_ALTERNATIVES} others")
         one = open_ones.pop()
-        found = _first_braces(one)
-        if found is None:
+        braces = _first_braces(one)
+        if braces is None:
             done.append(one)
             continue
-        start, end, choices = found
+        start, end, choices = braces
         open_ones += [one[:start] + choice + one[end + 1 :] for choice in reversed(choices)]
     return done
 
@@ -130,13 +130,13 @@ def parts_of(pattern: str, compiled: dict[str, re.Pattern[str] | None], limits: 
     Alternatives have most of their names in common: `compiled` holds the expression of each.
     """
     limits.take(pattern.count("/") + 1)
-    found: Parts = []
+    parts: Parts = []
     for part in pattern.split("/"):
         if part not in compiled:
             compiled[part] = None if part == "**" else re.compile(translate(part.replace("[^", "[!")))
-        if part != "**" or not found or found[-1] is not None:
-            found.append(compiled[part])
-    return found
+        if part != "**" or not parts or parts[-1] is not None:
+            parts.append(compiled[part])
+    return parts
 
 
 def match_names(parts: Parts, names: list[str]) -> bool:

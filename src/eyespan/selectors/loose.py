@@ -38,36 +38,36 @@ def path_spellings(path: str) -> list[str]:
     A path of another system or user (`C:\\`, `/c/`, `~/`, `$HOME/`, `webpack:///`) loses the names at its start one by
     one, because its directories do not exist here.
     """
-    found = [path]
+    spellings = [path]
     if _OCTAL.search(path):  # as git quotes a name that is not ASCII
         data = _OCTAL.sub(lambda match: chr(int(match[1], 8) & 0xFF), path)
-        found.append(data.encode("latin-1", "replace").decode("utf-8", "replace"))
+        spellings.append(data.encode("latin-1", "replace").decode("utf-8", "replace"))
     if "\\" in path:
-        found.append(path.replace("\\ ", " "))
+        spellings.append(path.replace("\\ ", " "))
         path = path.replace("\\\\", "\\").replace("\\", "/")
-        found.append(path)
+        spellings.append(path)
     if path.lower().startswith("file:/"):
         path = "/" + path[5:].removeprefix("//localhost/").lstrip("/")
-        found.append(path)
+        spellings.append(path)
     if "%" in path:
         path = unquote(path)
-        found.append(path)
+        spellings.append(path)
     foreign = _FOREIGN.match(path)
     scheme = _SCHEME.match(path)
     if foreign is not None:
         rest = path[foreign.end() :].lstrip("/")
         start = f"{os.path.expanduser('~')}/" if foreign["home"] else "" if foreign["working"] else "/"
-        found += [start + rest, *shorter(rest, is_foreign=True)]
+        spellings += [start + rest, *shorter(rest, is_foreign=True)]
     elif path.startswith(("/", "../")):
         if path.startswith("//") and ":" in path:  # a label of Bazel
-            found.append(path.strip("/").replace(":", "/"))
-        found += shorter(path, is_foreign=False)
+            spellings.append(path.strip("/").replace(":", "/"))
+        spellings += shorter(path, is_foreign=False)
     elif scheme is not None:
         path = f"/{path[scheme.end() :]}"
-        found += [path, *shorter(path, is_foreign=False)]
+        spellings += [path, *shorter(path, is_foreign=False)]
     else:
-        found.append(_DIFF_PREFIX.sub("", path, count=1))
-    return [one for one in dict.fromkeys(found) if one]
+        spellings.append(_DIFF_PREFIX.sub("", path, count=1))
+    return [one for one in dict.fromkeys(spellings) if one]
 
 
 def shorter(path: str, *, is_foreign: bool) -> list[str]:
@@ -126,9 +126,9 @@ def loose_ranges(text: str) -> tuple[Range, ...] | None:
         return None
     for pattern, replacement in ((_DASHES, "-"), (_LINE_WORDS, ""), (_BLANKS, r"\1"), (_TO_THE_END, "-")):
         text = pattern.sub(replacement, text)
-    found = [_loose_range(part) for part in _COMMAS.split(text)]
-    ranges = tuple([one for one in found if one is not None])
-    return ranges if len(ranges) == len(found) else None
+    parsed = [_loose_range(part) for part in _COMMAS.split(text)]
+    ranges = tuple([one for one in parsed if one is not None])
+    return ranges if len(ranges) == len(parsed) else None
 
 
 def _loose_range(text: str) -> Range | None:

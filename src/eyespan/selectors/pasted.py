@@ -105,7 +105,7 @@ def _places_of_lines(lines: Sequence[str]) -> list[tuple[Target, ...]]:
     A line with a path gives the file of the numbered lines after it, as `rg --heading` and eslint print them. In a
     diff, the numbers of each hunk belong to the file of its header.
     """
-    found: dict[tuple[Target, ...], None] = {}
+    places: dict[tuple[Target, ...], None] = {}
     heading: list[str] = []
     unused: list[tuple[Target, ...]] = []
     is_table = False
@@ -118,7 +118,7 @@ def _places_of_lines(lines: Sequence[str]) -> list[tuple[Target, ...]]:
         if piece is not None:
             place = _respelled([Target(path, piece) for path in heading])
             for whole in unused:  # The heading of these lines is no target of its own.
-                found.pop(whole, None)
+                places.pop(whole, None)
         else:
             place = _line_readings(line, has_names=False)
             paths = [path for _, path in paths_in(line)]
@@ -129,10 +129,10 @@ def _places_of_lines(lines: Sequence[str]) -> list[tuple[Target, ...]]:
                 heading = [*paths, *heading] if is_weak else paths
                 unused = [*unused, tuple(place)] if is_weak else [tuple(place)]
                 is_table = _TABLE.match(line) is not None
-        found[tuple(place)] = None
-        if len(found) >= MAX_PLACES:
+        places[tuple(place)] = None
+        if len(places) >= MAX_PLACES:
             break
-    return _without_repeated([place for place in found if place])
+    return _without_repeated([place for place in places if place])
 
 
 def _without_repeated(places: Sequence[tuple[Target, ...]]) -> list[tuple[Target, ...]]:
@@ -171,18 +171,20 @@ def _several_names(line: str) -> list[tuple[Target, ...]]:
 
 def _line_readings(line: str, *, has_names: bool) -> list[Target]:
     """Return the readings of one line by the rows that match it, the surest first."""
-    found = matches(line, has_names=has_names)
-    return _respelled(target for row, match in found for target in row.targets(match))
+    forms = matches(line, has_names=has_names)
+    return _respelled(target for row, match in forms for target in row.targets(match))
 
 
 def _respelled(targets: Iterable[Target]) -> list[Target]:
     """Return targets, each with its path in every spelling, also split at a revision or a member."""
-    found: dict[Target, None] = {}
+    readings: dict[Target, None] = {}
     for target in targets:
         for path in path_spellings(target.path):
-            found[replace(target, path=path)] = None
+            readings[replace(target, path=path)] = None
             if not target.member and not target.revision and ("!/" in path or "@" in path[1:]):
-                found.update(dict.fromkeys([replace(one, pattern=target.pattern) for one in bases(path, target.piece)]))
-        if len(found) >= MAX_READINGS:
+                readings.update(
+                    dict.fromkeys([replace(one, pattern=target.pattern) for one in bases(path, target.piece)])
+                )
+        if len(readings) >= MAX_READINGS:
             break
-    return [target for target in found if target.path][:MAX_READINGS]
+    return [target for target in readings if target.path][:MAX_READINGS]

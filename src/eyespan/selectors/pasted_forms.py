@@ -55,20 +55,20 @@ class PastedForm:
 
 def matches(line: str, *, has_names: bool) -> list[tuple[PastedForm, re.Match[str]]]:
     """Return the rows that match a line, the surest first. `has_names`: also the names of tests, classes, modules."""
-    found = [
+    pairs = [
         (row, match)
         for row in ROWS
         if has_names or row.rank is not Rank.NAME
         for match in islice(row.pattern.finditer(line), MAX_MATCHES)
     ]
-    found.sort(key=lambda one: (one[0].rank, one[1].start() - one[1].end(), one[1].start(), one[0].name))
-    return found
+    pairs.sort(key=lambda one: (one[0].rank, one[1].start() - one[1].end(), one[1].start(), one[0].name))
+    return pairs
 
 
 def paths_in(line: str) -> list[tuple[int, str]]:
     """Return the words of a line that look like paths, each with its place."""
-    found = [(match.start(), match["path"] or match["quoted"]) for match in _PATH.finditer(line)]
-    return [(at, path) for at, path in found if re.search(r"[/\\]|\.[^\W\d]", path)]
+    paths = [(match.start(), match["path"] or match["quoted"]) for match in _PATH.finditer(line)]
+    return [(at, path) for at, path in paths if re.search(r"[/\\]|\.[^\W\d]", path)]
 
 
 # --- targets -------------------------------------------------------------------------------------------------------

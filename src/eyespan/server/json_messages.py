@@ -54,18 +54,18 @@ def loads(data: bytes | bytearray, values: int = 0) -> Any:
 
 def count_values(data: bytes | bytearray, max_values: int = MAX_VALUES) -> int:
     """Return the number of values in a JSON text, or more; for a text with more than `max_values`, a larger number."""
-    found = _count_signs(data, 0, len(data))
-    if found <= max_values:
-        return found
+    count = _count_signs(data, 0, len(data))
+    if count <= max_values:
+        return count
     data = data.replace(b"\\\\", b"").replace(b'\\"', b"")  # every quote is then the start or the end of a string
-    found, at = 1, 0
+    count, at = 1, 0
     for _ in range(2 * max_values):  # a value has at most two strings: its key and itself
         start = data.find(b'"', at)
-        found += _count_signs(data, at, start if start >= 0 else len(data)) - 1
+        count += _count_signs(data, at, start if start >= 0 else len(data)) - 1
         at = data.find(b'"', start + 1) + 1
         if start < 0 or not at:
-            return found
-        if found > max_values:
+            return count
+        if count > max_values:
             break
     return max_values + 1
 

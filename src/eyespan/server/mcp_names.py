@@ -104,14 +104,14 @@ def has_roots(capabilities: Any) -> bool:
 def root_paths(result: Any) -> list[str]:
     """Return the directories in a client's answer to `roots/list`. Entries that are no local directory are left out."""
     roots = result.get("roots") if isinstance(result, dict) else None
-    found = []
+    paths = []
     for root in roots if isinstance(roots, list) else []:
         uri = root.get("uri") if isinstance(root, dict) else None
         if isinstance(uri, str) and uri.startswith(("file:///", "file://localhost/")):
             path = unquote(uri[uri.index("/", 7) :], errors="surrogateescape")
             if "\0" not in path:
-                found.append(path)
-    return found
+                paths.append(path)
+    return paths
 
 
 def progress_token(params: Mapping[str, Any]) -> str | int | None:

@@ -117,8 +117,8 @@ def probe(roots: Iterable[str]) -> tuple[SandboxReport, bool]:
     )
     path = "\n".join([entry for entry in sys.path if entry])
     done = subprocess.run([sys.executable, "-c", code, path, *roots], capture_output=True, timeout=60, check=False)
-    found = json.loads(done.stdout)
-    return SandboxReport(found["missing"], tuple(found["writable_roots"])), found["decodes"]
+    report = json.loads(done.stdout)
+    return SandboxReport(report["missing"], tuple(report["writable_roots"])), report["decodes"]
 
 
 def answer_probe(roots: list[str]) -> None:
@@ -128,9 +128,9 @@ def answer_probe(roots: list[str]) -> None:
 
     workspace = Workspace(*roots)
     report = enter(needs_of(ServeOptions(), workspace.roots))
-    found = {
+    answer = {
         "missing": report.missing,
         "writable_roots": report.writable_roots,
         "decodes": worker.layers()["process"],
     }
-    sys.stdout.write(json.dumps(found))
+    sys.stdout.write(json.dumps(answer))

@@ -146,10 +146,10 @@ class Service:
 
     def toolsets(self) -> dict[str, list[Tool]]:
         """Return the tools by dialect."""
-        found: dict[str, list[Tool]] = {}
+        by_dialect: dict[str, list[Tool]] = {}
         for _, tool in self._listed:
-            found.setdefault(tool.dialect.name, []).append(tool)
-        return found
+            by_dialect.setdefault(tool.dialect.name, []).append(tool)
+        return by_dialect
 
     def reply(self, tool: Tool, arguments: Any, caller: str, context: CallContext) -> tuple[Reply, Recorder | None]:
         """Call a tool, and write the audit line of the call.

@@ -52,10 +52,10 @@ def open_nested(
         if archive(here.first_bytes) is None:
             raise Unreadable(source.asked, kind="archive", reason="not a known type of archive")
         contents = read_contents(here, context)
-        found = split_member(member, contents)
-        if found is None or (found[0].what == DIRECTORY and not found[1]):
+        split = split_member(member, contents)
+        if split is None or (split[0].what == DIRECTORY and not split[1]):
             return _open_directory(here, member, contents, policy)
-        entry, member = found
+        entry, member = split
         here = _decompress(_open_member(here, entry, contents, policy, context), policy, context)
         if not member:
             return here
@@ -67,11 +67,11 @@ def read_contents(source: Source, context: CallContext) -> Contents:
 
     Raises: Unreadable, and what reading raises.
     """
-    found = cache.find_contents(source)
-    if found is None:
-        found = (zips if archive(source.first_bytes) == "zip" else tars).read_contents(source, context)
-        cache.store_contents(source, found)
-    return found
+    contents = cache.find_contents(source)
+    if contents is None:
+        contents = (zips if archive(source.first_bytes) == "zip" else tars).read_contents(source, context)
+        cache.store_contents(source, contents)
+    return contents
 
 
 def _decompress(source: Source, policy: Policy, context: CallContext) -> Source:

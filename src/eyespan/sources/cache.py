@@ -51,8 +51,8 @@ def key_of(source: Source) -> Key:
 
 def find_stream(source: Source) -> CachedStream | None:
     """Return the entry of a compressed stream, if its file is unchanged."""
-    found: CachedStream | None = _streams.get(key_of(source))
-    return found
+    stream: CachedStream | None = _streams.get(key_of(source))
+    return stream
 
 
 def store_stream(source: Source, stream: CachedStream) -> None:
@@ -63,8 +63,8 @@ def store_stream(source: Source, stream: CachedStream) -> None:
 
 def find_contents(source: Source) -> Contents | None:
     """Return the table of contents of an archive, if its file is unchanged."""
-    found: Contents | None = _contents.get(key_of(source))
-    return found
+    contents: Contents | None = _contents.get(key_of(source))
+    return contents
 
 
 def store_contents(source: Source, contents: Contents) -> None:

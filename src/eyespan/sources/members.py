@@ -152,10 +152,10 @@ def split_member(member: str, contents: Contents) -> tuple[MemberEntry, str] | N
     places = [len(member)]
     while len(places) <= MAX_SPLITS and (at := member.rfind("!/", 0, places[-1])) > 0:
         places.append(at)
-    found = contents.find_all([member[:at] for at in places])
-    if found[0] is not None:
-        return found[0], ""
-    for at, entry in zip(places[1:], found[1:], strict=True):
+    entries = contents.find_all([member[:at] for at in places])
+    if entries[0] is not None:
+        return entries[0], ""
+    for at, entry in zip(places[1:], entries[1:], strict=True):
         if entry is not None and entry.what != DIRECTORY:
             return entry, member[at + 2 :] or "/"
     return None

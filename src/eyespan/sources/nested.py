@@ -211,8 +211,8 @@ class DecodedSource(NestedSource):
         self._work_bytes = 0
         self._reached = 0
         """The highest decoded offset so far."""
-        found = cache.find_stream(self)
-        self._cached = cache.CachedStream(list(found.checkpoints), found.end) if found else cache.CachedStream()
+        cached = cache.find_stream(self)
+        self._cached = cache.CachedStream(list(cached.checkpoints), cached.end) if cached else cache.CachedStream()
         self._is_cache_stale = False
         self._end = self._cached.end
         self.has_exact_size = declared is not None or self._end is not None

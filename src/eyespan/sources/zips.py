@@ -260,13 +260,13 @@ def _entry(block: bytes, at: int, fields: tuple[Any, ...], shift: int) -> Member
 def _unicode_names(extra: bytes) -> tuple[str, ...]:
     """Return the names in extra fields for Unicode paths, which unpacking programs prefer to the name itself."""
     at = 0
-    found = []
+    names = []
     while at + 4 <= len(extra):
         kind, length = int.from_bytes(extra[at : at + 2], "little"), int.from_bytes(extra[at + 2 : at + 4], "little")
         if kind == _UNICODE_PATH and length > 5:
-            found.append(_decode_name(extra[at + 9 : at + 4 + length]))  # after a version and a checksum
+            names.append(_decode_name(extra[at + 9 : at + 4 + length]))  # after a version and a checksum
         at += 4 + length
-    return tuple(found)
+    return tuple(names)
 
 
 def _zip64_numbers(extra: bytes, size: int, packed: int, offset: int) -> tuple[int, int, int]:
@@ -277,10 +277,10 @@ def _zip64_numbers(extra: bytes, size: int, packed: int, offset: int) -> tuple[i
         if kind == 1:
             body = extra[at + 4 : at + 4 + length]
             numbers = [int.from_bytes(body[n : n + 8], "little") for n in range(0, len(body) - 7, 8)]
-            found = []
+            values = []
             for value in (size, packed, offset):
-                found.append(numbers.pop(0) if value == _FULL_32 and numbers else value)
-            return found[0], found[1], found[2]
+                values.append(numbers.pop(0) if value == _FULL_32 and numbers else value)
+            return values[0], values[1], values[2]
         at += 4 + length
     return size, packed, offset
 

@@ -92,19 +92,19 @@ class Worker:
 
     def layers(self) -> dict[str, bool]:
         """Return which layers of the sandbox are up around a job, by running one that decodes nothing."""
-        found: dict[str, bool] = dict.fromkeys(("process", *_LAYERS), False)
+        states: dict[str, bool] = dict.fromkeys(("process", *_LAYERS), False)
         here, there = os.pipe()
         try:
             header, _ = self._respond(NO_OP_TASK, here, {}, "", CallContext())
         except (Unreadable, TimedOut, Internal, SystemFailure):
-            return found
+            return states
         finally:
             close_fd(here)
             close_fd(there)
         reported = header.get("layers")
         if isinstance(reported, dict):
-            found.update({name: reported.get(name) is True for name in _LAYERS}, process=True)
-        return found
+            states.update({name: reported.get(name) is True for name in _LAYERS}, process=True)
+        return states
 
     def stop(self) -> None:
         """End the process. The next job starts another."""
@@ -131,10 +131,10 @@ class Worker:
         """Return the decoder of a task, which a plugin may add. Raises: Unreadable."""
         if task == NO_OP_TASK or task in self.decoders:
             return self.decoders.get(task, "")
-        found = installed_decoder(task)
-        if not found:
+        decoder = installed_decoder(task)
+        if not decoder:
             raise Unreadable(asked, kind=task, reason="it has no decoder")
-        return found
+        return decoder
 
     def _forget(self) -> None:
         """Start over in a forked process: the decoding process belongs to the parent."""

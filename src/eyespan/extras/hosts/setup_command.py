@@ -87,10 +87,10 @@ def main(arguments: Arguments) -> int:
 
 def _list() -> int:
     print("Hosts found on this machine:\n")
-    found = [(name, host) for name, host in HOSTS.items() if host.is_found()]
-    for name, host in found:
+    present = [(name, host) for name, host in HOSTS.items() if host.is_found()]
+    for name, host in present:
         print(f"  {name:<14}{host.title:<14}{_state(host):<16}{visible(str(host.path))}")
-    if not found:
+    if not present:
         print("  none")
     others = [name for name, host in HOSTS.items() if not host.is_found()]
     print(f"\nNot found: {', '.join(others) or 'none'}\nSet one up: eyespan setup HOST")

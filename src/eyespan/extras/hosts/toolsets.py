@@ -33,5 +33,5 @@ def takes_toolsets(convert: Callable[Concatenate[Tool, P], T]) -> Converter[P, T
         return convert(tool, *args, **options)
 
     typed: Any = converted
-    found: Converter[P, T] = typed
-    return found
+    converter: Converter[P, T] = typed
+    return converter

@@ -98,12 +98,12 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
 
 def reached_addresses(options: ServeOptions) -> list[str]:
     """Return the addresses that the server connects to: the OAuth issuer and OpenTelemetry."""
-    found: list[str] = []
+    addresses: list[str] = []
     if options.oauth_issuer is not None:
-        found += [options.oauth_issuer, os.environ.get("EYESPAN_OAUTH_JWKS", options.oauth_issuer)]
+        addresses += [options.oauth_issuer, os.environ.get("EYESPAN_OAUTH_JWKS", options.oauth_issuer)]
     if options.otel:
-        found += telemetry.endpoints(os.environ)
-    return found
+        addresses += telemetry.endpoints(os.environ)
+    return addresses
 
 
 def _page(options: ServeOptions) -> PageFiles | None:

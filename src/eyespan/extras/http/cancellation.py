@@ -71,15 +71,15 @@ class Mailbox:
 
     def take(self) -> set[bytes]:
         """Return the notifications of the other workers that are new."""
-        found: set[bytes] = set()
+        digests: set[bytes] = set()
         for row in range(self._workers):
             count = self._count(row)
             if row != self._row:
                 for number in range(max(self._seen[row], count - SLOTS), count):
                     offset = row * _ROW_BYTES + _COUNT.size + number % SLOTS * _DIGEST_BYTES
-                    found.add(self._memory[offset : offset + _DIGEST_BYTES])
+                    digests.add(self._memory[offset : offset + _DIGEST_BYTES])
             self._seen[row] = count
-        return found
+        return digests
 
     def _count(self, row: int) -> int:
         return int(_COUNT.unpack_from(self._memory, row * _ROW_BYTES)[0])
@@ -111,10 +111,10 @@ class Cancellations:
 
     def look(self) -> None:
         """Stop the requests that notifications of other workers name."""
-        found = self._mailbox.take()
-        if found:
+        digests = self._mailbox.take()
+        if digests:
             for key, context in self._running.items():
-                if _digest(key) in found:
+                if _digest(key) in digests:
                     context.cancelled = True
 
 

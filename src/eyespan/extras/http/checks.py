@@ -168,22 +168,22 @@ def check_origin(headers: Headers, rules: RequestRules) -> None:
 def route(head: Head, rules: RequestRules) -> Route:
     """Return the part of the server that has this path and method. Raises: Rejected."""
     path = head.target.partition(b"?")[0]
-    found: Route
+    chosen: Route
     if path == MCP_PATH:
-        found = "mcp"
+        chosen = "mcp"
     elif path == HEALTH_PATH:
-        found = "health"
+        chosen = "health"
     elif path == METRICS_PATH:
-        found = "metrics"
+        chosen = "metrics"
     elif rules.metadata_path is not None and path == rules.metadata_path:
-        found = "metadata"
+        chosen = "metadata"
     elif rules.has_view and path in VIEW_PATHS:
-        found = VIEW_PATHS[path]
+        chosen = VIEW_PATHS[path]
     else:
         raise Rejected(404, "path", f"no path {_shown(path)}; MCP is at /mcp")
-    if found in ("health", "metadata", "page"):
-        check_method(head, found)
-    return found
+    if chosen in ("health", "metadata", "page"):
+        check_method(head, chosen)
+    return chosen
 
 
 def check_method(head: Head, found: Route) -> None:
@@ -210,8 +210,8 @@ def check_type(headers: Headers) -> None:
     """Reject a body that is not JSON. Raises: Rejected."""
     values = headers.get(b"content-type", ())
     if len(values) != 1 or values[0].partition(b";")[0].strip().lower() != b"application/json":
-        found = _shown(values[0]) if values else "none"
-        raise Rejected(415, "type", f"Content-Type {found}; application/json is needed")
+        given = _shown(values[0]) if values else "none"
+        raise Rejected(415, "type", f"Content-Type {given}; application/json is needed")
     codings = headers.get(b"content-encoding", ())
     if any(coding.strip().lower() not in (b"", b"identity") for coding in codings):
         raise Rejected(415, "type", f"Content-Encoding {_shown(codings[0])}; bodies are not compressed")
@@ -242,8 +242,8 @@ def allowed_hosts(options: ServeOptions, port: int | None) -> set[str]:
     names = {f"[{host}]" if ":" in host else host}
     if is_loopback(host):
         names |= {"127.0.0.1", "localhost", "[::1]"}
-    found = {f"{name}:{port}" for name in names} | set(options.allow_hosts)
-    return found | names if port == (80 if options.tls_cert is None else 443) else found
+    hosts = {f"{name}:{port}" for name in names} | set(options.allow_hosts)
+    return hosts | names if port == (80 if options.tls_cert is None else 443) else hosts
 
 
 def allowed_origins(options: ServeOptions, port: int | None) -> set[str]:

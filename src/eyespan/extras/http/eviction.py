@@ -55,12 +55,12 @@ def to_drop(places: Iterable[Candidate], share: int) -> Any | None:
     Connections of an address with at most `share` of them make place only after those of addresses with more.
     """
     held: dict[str, int] = {}
-    found = list(places)
-    for place in found:
+    listed = list(places)
+    for place in listed:
         held[place.address] = held.get(place.address, 0) + 1
     candidates = [
         (place.has_token, held[place.address] <= share, place.idle_since, place.key)
-        for place in found
+        for place in listed
         if place.idle_since is not None
     ]
     first = min(candidates, key=lambda candidate: candidate[:3], default=None)
@@ -80,10 +80,10 @@ def to_abort(unsent: Iterable[tuple[float, int, Any]], limit_bytes: int) -> list
     """
     waiting = sorted(unsent, key=lambda each: each[0])
     total = sum(size for _, size, _ in waiting)
-    found = []
+    keys = []
     for _, size, key in waiting:
         if total <= limit_bytes:
             break
         total -= size
-        found.append(key)
-    return found
+        keys.append(key)
+    return keys

@@ -215,10 +215,10 @@ class HttpServer:
     def _reload(self) -> None:
         """Take the tokens and the certificate that the keeper has read."""
         assert self._secrets is not None
-        found = self._secrets.read()
-        if found is None:
+        changed = self._secrets.read()
+        if changed is None:
             return
-        self._secrets_version, secrets = found
+        self._secrets_version, secrets = changed
         if secrets.tokens is not None and isinstance(self.authenticator, Tokens):
             accepted = {}
             for digest, caller in secrets.tokens.items():

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 def path(issuer: OAuthIssuer) -> str:
     """Return the path of the metadata: the well-known one, followed by the path of the resource."""
-    found = urlsplit(issuer.resource).path
-    return WELL_KNOWN + (found if found != "/" else "")
+    resource_path = urlsplit(issuer.resource).path
+    return WELL_KNOWN + (resource_path if resource_path != "/" else "")
 
 
 def document(issuer: OAuthIssuer) -> bytes:

@@ -79,8 +79,8 @@ class ReadRing:
     def _event(self, row: int, number: int, wanted: bytes) -> dict[str, Any] | None:
         offset = row * _ROW_BYTES + _COUNT.size + number % SLOTS * SLOT_BYTES
         slot = self._memory[offset : offset + SLOT_BYTES]
-        found, digest, size = _SLOT.unpack_from(slot)
-        if found != number + 1 or digest != wanted:
+        stamp, digest, size = _SLOT.unpack_from(slot)
+        if stamp != number + 1 or digest != wanted:
             return None
         try:
             event = json_messages.loads(slot[_SLOT.size : _SLOT.size + size])

@@ -148,10 +148,10 @@ def _keep(options: ServeOptions, shared: SharedSecrets, log: Log, control_fd: in
             if not os.read(control_fd, 4096):
                 return  # the server has ended
             is_asked = True
-        found = _signature(watched_files(options, has_tokens=has_tokens))
-        if found == seen and not is_asked:
+        signature = _signature(watched_files(options, has_tokens=has_tokens))
+        if signature == seen and not is_asked:
             continue
-        seen = found
+        seen = signature
         try:
             shared.publish(load_secrets(options, has_tokens=has_tokens))
         except (InvalidOptions, OSError) as error:
@@ -165,14 +165,14 @@ def _keep(options: ServeOptions, shared: SharedSecrets, log: Log, control_fd: in
 
 
 def _signature(paths: list[str]) -> list[tuple[int, ...]]:
-    found: list[tuple[int, ...]] = []
+    versions: list[tuple[int, ...]] = []
     for path in paths:
         try:
             facts = os.stat(path)
-            found.append((facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns))
+            versions.append((facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns))
         except OSError:
-            found.append(())
-    return found
+            versions.append(())
+    return versions
 
 
 def _packed(secrets: Secrets) -> bytes:

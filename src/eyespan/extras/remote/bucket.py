@@ -121,19 +121,19 @@ class BucketStore(Store):
             context.count_store(1, 0)
             try:
                 try:
-                    found, data = self._request(key, options)
+                    current, data = self._request(key, options)
                 except Exception as error:
                     if version is not None or start or "416" not in str(error):
                         raise
-                    found, data = self._request(key, {})  # an empty object has no range
+                    current, data = self._request(key, {})  # an empty object has no range
             except Exception as error:
                 raise self._failure(error, asked) from None
-            if version is not None and found != version:
+            if version is not None and current != version:
                 raise Changed(asked)
-            if len(data) == min(size_bytes, found.size_bytes - start):
+            if len(data) == min(size_bytes, current.size_bytes - start):
                 self._received_bytes += len(data)
                 context.count_store(0, len(data))
-                return data, found
+                return data, current
         raise StoreFailure(asked, f"{self.name} answers with other lengths than it announces")
 
     def _signed(self, key: str, asked: str) -> tuple[Server, str]:
@@ -213,8 +213,8 @@ class BucketStore(Store):
                 text = str(error)
                 if "redirect" in text.lower():
                     return refused(301, asked, self.name)
-                if found := _STATUS.search(text):
-                    status = int(found[1])
+                if match := _STATUS.search(text):
+                    status = int(match[1])
                     if status == UNREACHED:
                         return StoreFailure(asked, f"{self.name} cannot be reached, or its answers break off")
                     if status == UNUSED:
@@ -232,18 +232,18 @@ def open_relay(url: str, asked: str = "") -> tuple[StoreRelay, Endpoints]:
     """Return a relay for a bucket, whose port is open, and the addresses that it serves. Raises: StoreFailure."""
     name = url.partition("://")[0] + "://" + url.partition("://")[2].partition("/")[0]
     try:
-        found = endpoints_of(url, os.environ)
+        endpoints = endpoints_of(url, os.environ)
     except ValueError:
         raise StoreFailure(asked, f"{name} cannot be used: its address is invalid") from None
-    store = Server(found.store, name, asked)
-    services = {each: Server(f"http://{each}", each, asked, may_be_metadata=True) for each in found.services}
-    tunnels = {each: Server(f"http://{each}", each, asked) for each in found.tunnels}
-    relay = StoreRelay(store, found.authority, services, tunnels)
+    store = Server(endpoints.store, name, asked)
+    services = {each: Server(f"http://{each}", each, asked, may_be_metadata=True) for each in endpoints.services}
+    tunnels = {each: Server(f"http://{each}", each, asked) for each in endpoints.tunnels}
+    relay = StoreRelay(store, endpoints.authority, services, tunnels)
     try:
         relay.open()
     except OSError as error:
         raise StoreFailure(asked, f"{name} cannot be used: no port can be opened ({error.strerror})") from None
-    return relay, found
+    return relay, endpoints
 
 
 def _version(meta: Any) -> ObjectVersion:

@@ -143,8 +143,8 @@ def _named_in_key(environ: Mapping[str, str]) -> str:
                 with open(path, encoding="utf-8") as file:
                     text = file.read(1 << 20)
                 break
-        found = json.loads(text).get("gcs_base_url") if text else ""
-        return found if isinstance(found, str) else ""
+        url = json.loads(text).get("gcs_base_url") if text else ""
+        return url if isinstance(url, str) else ""
     except (OSError, ValueError, AttributeError, RecursionError):
         return ""  # obstore reports a key that cannot be used
 

@@ -77,11 +77,11 @@ class NetworkRoot(StoreRoot):
         """Return the keys that a web server may take a key for: decoded once more, without parameters."""
         if not self.url.startswith("http") or _URL_SIGNS.isdisjoint(key):
             return []
-        found = [key]
-        while len(found) < MAX_DECODED and "%" in found[-1]:
-            found.append(unquote(found[-1], errors="surrogateescape"))
-        names = [[_without_parameters(name) for name in one.replace("\\", "/").split("/")] for one in found]
-        return [*found[1:], *["/".join(parts) for parts in names]]
+        spellings = [key]
+        while len(spellings) < MAX_DECODED and "%" in spellings[-1]:
+            spellings.append(unquote(spellings[-1], errors="surrogateescape"))
+        names = [[_without_parameters(name) for name in one.replace("\\", "/").split("/")] for one in spellings]
+        return [*spellings[1:], *["/".join(parts) for parts in names]]
 
     def close(self) -> None:
         """Drop the client."""

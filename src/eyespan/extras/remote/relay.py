@@ -151,8 +151,8 @@ class StoreRelay:
         if not 0 <= size_bytes <= MAX_BODY_BYTES:
             return False
         body = lines.read(size_bytes)
-        status, found, data = self._pass_on(method, target, headers, body)
-        _send(connection, status, found, b"" if method == "HEAD" else data)
+        status, answer_headers, data = self._pass_on(method, target, headers, body)
+        _send(connection, status, answer_headers, b"" if method == "HEAD" else data)
         return True
 
     def _pass_on(
@@ -262,10 +262,10 @@ _RANGE = re.compile(r"bytes=([0-9]{1,18})-([0-9]{1,18})")
 
 def _max_bytes(headers: dict[str, str]) -> int:
     """Return the size of the largest answer to a request: its range, or the description of an error."""
-    found = _RANGE.fullmatch(headers.get("range", ""))
-    if found is None:
+    match = _RANGE.fullmatch(headers.get("range", ""))
+    if match is None:
         return MAX_WHOLE_BYTES
-    return min(MAX_WHOLE_BYTES, max(MAX_ERROR_BYTES, int(found[2]) - int(found[1]) + 1))
+    return min(MAX_WHOLE_BYTES, max(MAX_ERROR_BYTES, int(match[2]) - int(match[1]) + 1))
 
 
 def _serve(listener: socket.socket, relay: ref[StoreRelay]) -> None:

@@ -134,11 +134,11 @@ class StoreRoot(RemoteRoot):
         if key and not names:
             self.open(rest.rstrip("/"), asked, context).close()
             raise NotRegular(asked, what="file")
-        found = [Entry(name, "directory", 0) for name in names.directories]
-        found += [Entry(name, "file", size_bytes) for name, size_bytes in names.objects.items() if name]
+        candidates = [Entry(name, "directory", 0) for name in names.directories]
+        candidates += [Entry(name, "file", size_bytes) for name, size_bytes in names.objects.items() if name]
         prefix = f"{key}/" if key else ""
         entries = []
-        for entry in sorted(found, key=lambda entry: entry.name):
+        for entry in sorted(candidates, key=lambda entry: entry.name):
             name = f"{prefix}{entry.name}"
             is_denied = policy.rule_against(name, self.canonical) is not None
             if entry.what == "directory" and not is_denied:

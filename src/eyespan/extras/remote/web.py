@@ -204,7 +204,7 @@ class Server:
             context.check()
             context.count_store(1, 0)
             try:
-                status, found, data = self._request(path, headers, start, size_bytes, version, context, asked)
+                status, current, data = self._request(path, headers, start, size_bytes, version, context, asked)
             except (OSError, http.client.HTTPException):
                 if not tries_left:
                     raise StoreFailure(asked, f"{self.name} cannot be reached, or its answers break off") from None
@@ -212,7 +212,7 @@ class Server:
                 if status in (200, 206):
                     self.received_bytes += len(data)
                     context.count_store(0, len(data))
-                    return data, found
+                    return data, current
                 if status == 416 and version is None and headers.pop("Range", ""):
                     continue  # an empty file has no range, and not every server reports its size then
                 if not tries_left or (status < 500 and status != 429):
@@ -288,8 +288,8 @@ class Server:
                 skipped_bytes = min(start, total)
             else:
                 return status, ObjectVersion(0, "", 0), b""
-            found = _version(answer, total)
-            if version is not None and found != version:
+            current = _version(answer, total)
+            if version is not None and current != version:
                 raise Changed(asked)
             size_bytes = max(0, min(size_bytes, total - start))
             connection.wire.allow(skipped_bytes + size_bytes)
@@ -297,7 +297,7 @@ class Server:
                 skipped_bytes -= len(_body(answer, min(SKIPPED_BYTES, skipped_bytes)))
             data = _body(answer, size_bytes)
             is_done = answer.isclosed()
-            return status, found, data
+            return status, current, data
         except ValueError:
             raise StoreFailure(asked, f"{self.name} sent an invalid header") from None
         finally:
@@ -374,11 +374,11 @@ class Server:
         if self._connector is not None:
             yield _connected_by(self._connector, self._host, self._port, self.name, asked)
             return
-        found = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
-        if not self._may_be_metadata and any(is_metadata(str(address[0])) for *_, address in found):
+        addresses = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
+        if not self._may_be_metadata and any(is_metadata(str(address[0])) for *_, address in addresses):
             raise StoreFailure(asked, f"{self.name} is an address of cloud metadata, which is never read")
         failure: OSError | None = None
-        for kind, _, protocol, _, address in found[:MAX_ADDRESSES]:
+        for kind, _, protocol, _, address in addresses[:MAX_ADDRESSES]:
             connected = socket.socket(kind, socket.SOCK_STREAM, protocol)
             connected.settimeout(REQUEST_SECONDS)
             try:
@@ -446,13 +446,13 @@ class WebStore(Store):
 def is_metadata(text: str) -> bool:
     """Return True if an address is one of a metadata service, in any form that contains such an address."""
     address = ipaddress.ip_address(text.partition("%")[0])
-    found: list[ipaddress.IPv4Address | ipaddress.IPv6Address] = [address]
+    spellings: list[ipaddress.IPv4Address | ipaddress.IPv6Address] = [address]
     if isinstance(address, ipaddress.IPv6Address):
         teredo = address.teredo or ()
-        found += [each for each in (address.ipv4_mapped, address.sixtofour, *teredo) if each is not None]
+        spellings += [each for each in (address.ipv4_mapped, address.sixtofour, *teredo) if each is not None]
         if any(address in network for network in _EMBEDDING):
-            found.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
-    return any(one.version == network.version and one in network for one in found for network in _FORBIDDEN)
+            spellings.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+    return any(one.version == network.version and one in network for one in spellings for network in _FORBIDDEN)
 
 
 def _version(answer: http.client.HTTPResponse, total: int) -> ObjectVersion:
@@ -483,10 +483,10 @@ def _content_range(answer: http.client.HTTPResponse, asked: str, store: str) -> 
     text = answer.headers.get("Content-Range", "*")
     if text.endswith("*"):
         raise StoreFailure(asked, f"{store} does not report the size of the file")
-    found = _RANGE.fullmatch(text)
-    if found is None:
+    match = _RANGE.fullmatch(text)
+    if match is None:
         raise ValueError("not a range")
-    return int(found[1]), int(found[2]), int(found[3])
+    return int(match[1]), int(match[2]), int(match[3])
 
 
 def _body(answer: http.client.HTTPResponse, size_bytes: int) -> bytes:

@@ -37,10 +37,10 @@ def open_at(guard: Guard, request: ReadRequest, context: CallContext) -> Source:
         raise OutsideRoot(request.path) if path != "." else NotRegular(request.path, what="directory")
     guard.policy.admit(path, request.path, root.canonical)
     try:
-        found, inner = repository.find(guard, root.path, path, request.revision)
-        for spelling in (inner, *found.paths_of(inner)):
+        holder, inner = repository.find(guard, root.path, path, request.revision)
+        for spelling in (inner, *holder.paths_of(inner)):
             guard.policy.admit(spelling, request.path, root.canonical)
-        with ObjectStore(found, context) as objects:
+        with ObjectStore(holder, context) as objects:
             digest = _find_blob(objects, inner, request.revision)
             address = guard.address(root, path)
             source = objects.open_blob(digest, path=f"{address}@{request.revision}", name=path)

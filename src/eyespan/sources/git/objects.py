@@ -63,12 +63,12 @@ class ObjectStore:
         """Lend the kind and the data of an object. Raises: Unreadable, and what reading raises."""
         self.context.check()
         with self.context.memory.loan():
-            found = self._find(digest)
-            if isinstance(found, _LooseObject):
-                with found.source:
-                    kind, data = found.read()
+            stored = self._find(digest)
+            if isinstance(stored, _LooseObject):
+                with stored.source:
+                    kind, data = stored.read()
             else:
-                kind, data = found[0].read(found[1])
+                kind, data = stored[0].read(stored[1])
             self.context.charge(len(data))
             yield kind, data
             data.clear()
@@ -77,11 +77,11 @@ class ObjectStore:
         """Return the kind of an object, or "" if it cannot be read."""
         self.context.check()
         try:
-            found = self._find(digest)
-            if isinstance(found, _LooseObject):
-                with found.source:
-                    return found.header()[0]
-            pack, offset = found
+            stored = self._find(digest)
+            if isinstance(stored, _LooseObject):
+                with stored.source:
+                    return stored.header()[0]
+            pack, offset = stored
             return pack.kind_of(offset)
         except Unreadable:
             return ""
@@ -148,15 +148,15 @@ class ObjectStore:
 
     def find_prefix(self, prefix: str) -> set[str]:
         """Return the hashes that start with `prefix`, at most a few of each pack."""
-        found = set()
+        digests = set()
         for directory in self.repository.object_directories:
             for name in self.repository.list_names(f"{directory}/{prefix[:2]}"):
                 digest = prefix[:2] + name
                 if digest.startswith(prefix) and self.repository.is_hash(digest):
-                    found.add(digest)
+                    digests.add(digest)
         for pack in self._open_packs():
-            found.update(pack.index.find_prefix(prefix))
-        return found
+            digests.update(pack.index.find_prefix(prefix))
+        return digests
 
     # --- contents of files -------------------------------------------------------------------------------------------
 
@@ -166,17 +166,17 @@ class ObjectStore:
         The source takes its pack over from the store. Raises: Unreadable, and what reading raises.
         """
         key = ("git", digest)
-        found = self._find(digest)
-        if isinstance(found, _LooseObject):
+        stored = self._find(digest)
+        if isinstance(stored, _LooseObject):
             try:
-                kind, size, start = found.header()
+                kind, size, start = stored.header()
                 if kind != "blob":
                     raise corrupt()
             except BaseException:
-                found.source.close()
+                stored.source.close()
                 raise
-            return NestedSource(found.source, start, size, path=path, key=key, kind="git", name=name)
-        pack, offset = found
+            return NestedSource(stored.source, start, size, path=path, key=key, kind="git", name=name)
+        pack, offset = stored
         entry = pack.entry(offset)
         if entry.base is None:
             if KINDS.get(entry.type) != "blob":
@@ -205,9 +205,9 @@ class ObjectStore:
         """Find an object: loose, or in a pack at an offset. Raises: Unreadable."""
         searches = (self._find_loose, self._find_packed)
         for search in searches if self._packs is None else reversed(searches):
-            found = search(digest)
-            if found is not None:
-                return found
+            stored = search(digest)
+            if stored is not None:
+                return stored
         raise Unreadable("", kind="git", reason="an object of this revision is missing from the repository")
 
     def _find_loose(self, digest: str) -> _LooseObject | None:

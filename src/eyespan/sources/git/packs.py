@@ -70,10 +70,10 @@ class PackIndex:
         low, high, _ = self._range_of(int(prefix[:2], 16))
         low = self._first_not_below(bytes.fromhex(prefix.ljust(2 * self.hash_bytes, "0")), low, high)
         for number in range(low, low + MAX_PREFIX_MATCHES):
-            found = self._hash(number).hex()
-            if not found.startswith(prefix):
+            digest = self._hash(number).hex()
+            if not digest.startswith(prefix):
                 return
-            yield found
+            yield digest
 
     def _first_not_below(self, digest: bytes, low: int, high: int) -> int:
         while low < high:

@@ -86,7 +86,7 @@ class Repository:
         A `.git` file or link, or borrowed objects, may belong to a working tree elsewhere in the workspace: the rules
         apply there too. The tree of a directory `.git` is its parent; `core.worktree` names another.
         """
-        found: dict[str, None] = {}
+        paths: dict[str, None] = {}
         for directory in dict.fromkeys([self._directory, self._common, *self.object_directories]):
             try:
                 place = self._guard.list_beneath(directory).path
@@ -96,21 +96,21 @@ class Repository:
             trees = ["/".join(parts[:at]) for at, part in enumerate(parts) if part.lower() == ".git"]
             if self._work_tree:
                 trees.append(os.path.normpath(os.path.join(place, self._work_tree)).replace(os.sep, "/"))
-            found.update(dict.fromkeys([f"{tree}/{inner}" if tree else inner for tree in trees]))
-        found.update(dict.fromkeys([f"{tree}/{inner}" if tree else inner for tree in self._linked_trees()]))
-        return list(found)
+            paths.update(dict.fromkeys([f"{tree}/{inner}" if tree else inner for tree in trees]))
+        paths.update(dict.fromkeys([f"{tree}/{inner}" if tree else inner for tree in self._linked_trees()]))
+        return list(paths)
 
     def _linked_trees(self) -> list[str]:
         """Return the paths below a root of the working trees that `git worktree` has linked to this repository."""
-        found = []
+        trees = []
         for name in self.list_names(f"{self._common}/worktrees")[:MAX_LINKED_TREES]:
             place = f"{self._common}/worktrees/{name}"
             pointer = _read_text(self._guard, f"{place}/gitdir", MAX_REF_BYTES)
             source = self.open_file(os.path.join(place, pointer)) if pointer else None
             if source is not None:
                 with source:
-                    found.append(source.canonical.rpartition("/")[0])
-        return found
+                    trees.append(source.canonical.rpartition("/")[0])
+        return trees
 
     def is_hash(self, word: str) -> bool:
         """Return True for a full hash in lower case."""
@@ -147,14 +147,19 @@ class Repository:
 
     def _find_object_directories(self) -> list[str]:
         """Return the directory of objects, and those of the repositories it borrows objects from (alternates)."""
-        found = [f"{self._common}/objects"]
-        for directory in found:
+        directories = [f"{self._common}/objects"]
+        for directory in directories:
             text = _read_text(self._guard, f"{directory}/info/alternates", MAX_ALTERNATES_BYTES) or ""
             for line in text.splitlines():
                 path = os.path.normpath(os.path.join(directory, line.strip()))
-                if line.strip() and not line.startswith("#") and path not in found and len(found) < MAX_ALTERNATES:
-                    found.append(path)
-        return found
+                if (
+                    line.strip()
+                    and not line.startswith("#")
+                    and path not in directories
+                    and len(directories) < MAX_ALTERNATES
+                ):
+                    directories.append(path)
+        return directories
 
 
 def _lines_with(data: bytes, word: bytes) -> Iterator[bytes]:

@@ -96,9 +96,9 @@ def _find_name(objects: ObjectStore, name: str, revision: str) -> str:
     candidates.append(f"refs/remotes/{name}/HEAD")
     with Refs(repository, objects.context) as refs:
         for candidate in candidates:
-            found = refs.find(candidate)
-            if found is not None:
-                return found
+            digest = refs.find(candidate)
+            if digest is not None:
+                return digest
     if MIN_PREFIX_CHARS <= len(lower) < 2 * repository.hash_bytes and HEX_DIGITS.issuperset(lower):
         return _find_prefix(objects, lower, revision)
     raise _unknown(revision)
@@ -106,15 +106,15 @@ def _find_name(objects: ObjectStore, name: str, revision: str) -> str:
 
 def _find_prefix(objects: ObjectStore, prefix: str, revision: str) -> str:
     """Return the one commit, or tag of one, whose hash starts with `prefix`."""
-    found = objects.find_prefix(prefix)
-    if len(found) > 1:
-        found = {digest for digest in found if objects.kind_of(digest) in ("commit", "tag")}
-    if len(found) > 1:
-        reason = f"{prefix!r} is the beginning of {len(found)} commits; give more of the hash"
+    digests = objects.find_prefix(prefix)
+    if len(digests) > 1:
+        digests = {digest for digest in digests if objects.kind_of(digest) in ("commit", "tag")}
+    if len(digests) > 1:
+        reason = f"{prefix!r} is the beginning of {len(digests)} commits; give more of the hash"
         raise NoRevision("", revision=revision, reason=reason)
-    if not found:
+    if not digests:
         raise _unknown(revision)
-    return found.pop()
+    return digests.pop()
 
 
 def _peel(objects: ObjectStore, digest: str, revision: str) -> Commit:

@@ -105,9 +105,9 @@ class _Message:
         return ["\n".join(headers), *self._body(), *self._attachment_blocks()]
 
     def _date(self) -> str:
-        found = _DATE.search(self._text(_HEADERS))
-        if found:
-            return found[1]
+        match = _DATE.search(self._text(_HEADERS))
+        if match:
+            return match[1]
         for tag in (_SENT, _DELIVERED):
             ticks = int.from_bytes(self._numbers.get(tag, b""), "little")  # of 100 nanoseconds since 1601
             if ticks:

@@ -173,9 +173,9 @@ class Styles:
         for _ in range(MAX_BASE_STYLES):
             own = self._own.get(style, {})
             name = own.get("w:name", "") if own else style
-            found = _HEADING.fullmatch(name)
-            if found:
-                return int(found[1])
+            match = _HEADING.fullmatch(name)
+            if match:
+                return int(match[1])
             if name.lower() == "title":
                 return 1
             level = own.get("w:outlineLvl", "")
@@ -510,10 +510,10 @@ class DocxStory:
 
 def _make_link(paragraph: Paragraph, at: int, instruction: str) -> None:
     """Make the result of a field a link, if the field is one. `at` is the place of its first run."""
-    found = _LINK_FIELD.match(instruction)
+    match = _LINK_FIELD.match(instruction)
     text = "".join(paragraph.runs[at:]).strip()
-    if found and found[1] and text and text != found[1] and "](" not in text:
-        paragraph.runs[at:] = [f"[{text}]({found[1]})"]
+    if match and match[1] and text and text != match[1] and "](" not in text:
+        paragraph.runs[at:] = [f"[{text}]({match[1]})"]
 
 
 _SYMBOLS = {

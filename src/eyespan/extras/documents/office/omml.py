@@ -147,15 +147,15 @@ def _child(element: Element, name: str) -> Element | None:
 
 
 def _argument(element: Element, name: str, depth: int) -> str:
-    found = _child(element, name)
-    return "" if found is None else _children(found, depth).strip()
+    child = _child(element, name)
+    return "" if child is None else _children(child, depth).strip()
 
 
 def _property(element: Element, properties: str, name: str) -> str | None:
     """Return a property of an element: None if it is not given, "" if it has no value."""
     group = _child(element, properties)
-    found = None if group is None else _child(group, name)
-    return None if found is None else attributes(found).get("val", "")
+    child = None if group is None else _child(group, name)
+    return None if child is None else attributes(child).get("val", "")
 
 
 def _group(text: str) -> str:

@@ -320,14 +320,14 @@ def _list_label(paragraph: Element, is_item: bool) -> tuple[int, str]:
 
 
 def _authors(package: Package, relations: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    authors: dict[str, str] = {}
     for kind, target in relations.values():
         if kind in ("commentAuthors", "authors") and target in package:
             for element in package.parse(target).iter():
                 facts = attributes(element)
                 if local_name(element) in ("cmAuthor", "author") and "id" in facts:
-                    found[facts["id"]] = facts.get("name", "")
-    return found
+                    authors[facts["id"]] = facts.get("name", "")
+    return authors
 
 
 def _comments(package: Package, part: str, authors: Mapping[str, str]) -> list[str]:

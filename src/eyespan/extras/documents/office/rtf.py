@@ -145,8 +145,8 @@ class _Reader:
         self._pictures = 0
 
     def read(self, data: bytes) -> str:
-        for found in _TOKEN.finditer(data):
-            digits, word, number, sign, brace, plain = found.groups()
+        for match in _TOKEN.finditer(data):
+            digits, word, number, sign, brace, plain = match.groups()
             if digits is None:
                 self._flush()
             if brace == b"{":
@@ -194,8 +194,8 @@ class _Reader:
         text = "".join(self._out[group.start :])
         if group.kind == b"fldinst":
             del self._out[group.start :]
-            found = _LINK.match(text)
-            self._group.target = found[1] if found else ""
+            match = _LINK.match(text)
+            self._group.target = match[1] if match else ""
         elif group.kind == b"fldrslt" and self._group.target and text.strip() and text.strip() != self._group.target:
             self._out[group.start :] = [f"[{text.strip()}]({self._group.target})"]
         elif group.kind in (b"footnote", b"annotation"):

@@ -127,8 +127,8 @@ class _ChartPart(Series):
         wanted = {child.get("val") for child in series.iter() if local_name(child) == "dataId"}
         keys: dict[int, str] = {}
         values: dict[int, str] = {}
-        found = next((element for element in data if element.get("id") in wanted), None)
-        for dimension in () if found is None else found:
+        newer = next((element for element in data if element.get("id") in wanted), None)
+        for dimension in () if newer is None else newer:
             points = _levels([child for child in dimension if local_name(child) == "lvl"])
             if local_name(dimension) == "strDim":
                 keys = keys or points
@@ -175,7 +175,7 @@ def _points(element: Element | None) -> dict[int, str]:
 
 
 def _level_points(level: Element) -> dict[int, str]:
-    found = {}
+    points = {}
     names = LOCAL_NAMES
     for point in [element for element in level.iter() if names[element.tag] == "pt"]:
         index = point.get("idx", "0")
@@ -185,8 +185,8 @@ def _level_points(level: Element) -> dict[int, str]:
                 text = text_of(child)
                 break
         if index.isdecimal() and len(index) < 10:
-            found[int(index)] = _shortest(" ".join(text.split()))
-    return found
+            points[int(index)] = _shortest(" ".join(text.split()))
+    return points
 
 
 def _shortest(text: str) -> str:
@@ -204,15 +204,15 @@ def _levels(levels: list[Element]) -> dict[int, str]:
     if not levels:
         return {}
     inner = _level_points(levels[0])
-    found = dict(inner)
+    labels = dict(inner)
     for level in levels[1:]:
         outer = _level_points(level)
         label = ""
-        for place in sorted(found):
+        for place in sorted(labels):
             label = outer.get(place, label)
             if label:
-                found[place] = f"{label} / {found[place]}"
-    return found
+                labels[place] = f"{label} / {labels[place]}"
+    return labels
 
 
 # --- diagrams --------------------------------------------------------------------------------------------------------

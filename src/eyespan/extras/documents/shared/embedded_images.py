@@ -93,8 +93,8 @@ def other_lines(package: Package, images: Images, directory: str) -> list[str]:
 
 def _chart_data(package: Package, directory: str) -> set[str]:
     """Return the workbooks that hold the numbers of charts, which the charts hold too."""
-    found = set()
+    targets = set()
     for part in package.names(f"{directory}/charts/"):
         if part.endswith(".xml"):
-            found |= {target.lower() for kind, target in package.relations(part).values() if kind == "package"}
-    return found
+            targets |= {target.lower() for kind, target in package.relations(part).values() if kind == "package"}
+    return targets

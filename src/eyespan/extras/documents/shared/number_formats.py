@@ -130,7 +130,7 @@ def _filled(value: float, template: str) -> str | None:
 @lru_cache(maxsize=1024)
 def _sections(code: str) -> tuple[NumberFormat, ...]:
     sections = _split(code)[:3]
-    if any(found[3] and found[3][:1] in "<>=" for section in sections for found in section):
+    if any(match[3] and match[3][:1] in "<>=" for section in sections for match in section):
         return (_PLAIN,)  # conditions on the number decide on the section
     return tuple([_section(section) for section in sections])
 
@@ -140,13 +140,13 @@ def _split(code: str) -> list[list[re.Match[str]]]:
     sections: list[list[re.Match[str]]] = [[]]
     at = 0
     while at < len(code):
-        found = _TOKEN.match(code, at)
-        if found is None:  # a semicolon
+        match = _TOKEN.match(code, at)
+        if match is None:  # a semicolon
             sections.append([])
             at += 1
         else:
-            sections[-1].append(found)
-            at = found.end()
+            sections[-1].append(match)
+            at = match.end()
     return sections
 
 
@@ -156,8 +156,8 @@ def _section(tokens: list[re.Match[str]]) -> NumberFormat:
     letters = ""  # the placeholders of a date, in their order
     template = ""
     has_percent = is_scaled = False
-    for found in tokens:
-        quoted, escaped, bracketed, sign = found.groups()
+    for match in tokens:
+        quoted, escaped, bracketed, sign = match.groups()
         literal = quoted if quoted is not None else escaped or ""
         if bracketed is not None:
             if bracketed.startswith("$"):

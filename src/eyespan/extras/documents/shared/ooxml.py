@@ -110,12 +110,14 @@ class Package:
             if self._source.read_fully(0, 4) != b"PK\3\4":
                 raise
         whole = self._source.read_fully(0, min(self._source.size_bytes, MAX_PART_BYTES))
-        found = salvage.members(whole, max_member_bytes=MAX_PART_BYTES, max_bytes=MAX_READ_BYTES)
-        if len(found) < 2:
+        recovered = salvage.members(whole, max_member_bytes=MAX_PART_BYTES, max_bytes=MAX_READ_BYTES)
+        if len(recovered) < 2:
             raise unreadable("corrupt")
-        self._recovered = {name.lower(): data for name, data in found.items()}
-        self.complaints.append(f"the file is damaged; {len(found)} of its parts were recovered, others may be missing")
-        return [MemberEntry(name, FILE, len(data), 0, packed_bytes=len(data)) for name, data in found.items()]
+        self._recovered = {name.lower(): data for name, data in recovered.items()}
+        self.complaints.append(
+            f"the file is damaged; {len(recovered)} of its parts were recovered, others may be missing"
+        )
+        return [MemberEntry(name, FILE, len(data), 0, packed_bytes=len(data)) for name, data in recovered.items()]
 
     def notes(self) -> list[str]:
         """Return the complaints as lines in brackets."""
@@ -191,11 +193,11 @@ class Package:
                 raise
             packed = self._source.read_fully(entry.offset, min(entry.packed_bytes + 2048, MAX_PART_BYTES))
             limit = min(MAX_PART_BYTES, MAX_RATIO * MIB + entry.size_bytes)
-            found = salvage.members(packed, max_member_bytes=limit, max_bytes=limit)
-            if not found.get(entry.name):
+            recovered = salvage.members(packed, max_member_bytes=limit, max_bytes=limit)
+            if not recovered.get(entry.name):
                 raise
             self.complaints.append(f"its part {name} is damaged; what follows the damage is left out")
-            return found[entry.name]
+            return recovered[entry.name]
 
     def parse_optional(self, name: str) -> Element | None:
         """Return the root element of a part that a document can do without. If it is corrupt: None, and a complaint."""
@@ -242,15 +244,15 @@ class Package:
         directory, _, leaf = name.rpartition("/")
         part = f"{directory}/_rels/{leaf}.rels" if directory else f"_rels/{leaf}.rels"
         root = self.parse_optional(part)
-        found: dict[str, tuple[str, str]] = {}
+        by_id: dict[str, tuple[str, str]] = {}
         for facts in () if root is None else root.iter():
             if xml_tree.NAMES[facts.tag] != "r:Relationship":
                 continue
             target = facts.get("Target", "")
             if facts.get("TargetMode") != "External":
                 target = _resolve(directory, target)
-            found[facts.get("Id", "")] = (facts.get("Type", "").rpartition("/")[2], target)
-        return found
+            by_id[facts.get("Id", "")] = (facts.get("Type", "").rpartition("/")[2], target)
+        return by_id
 
 
 @lru_cache(maxsize=4096)

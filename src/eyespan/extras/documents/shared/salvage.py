@@ -20,9 +20,9 @@ MAX_MEMBERS = 10_000
 
 def members(data: bytes, *, max_member_bytes: int, max_bytes: int) -> dict[str, bytes]:
     """Return what can be recovered: contents by name. The first member of a name counts."""
-    found: dict[str, bytes] = {}
+    recovered: dict[str, bytes] = {}
     at = data.find(_SIGNATURE)
-    while at >= 0 and len(found) < MAX_MEMBERS and max_bytes > 0:
+    while at >= 0 and len(recovered) < MAX_MEMBERS and max_bytes > 0:
         end = at + 4
         header = data[at : at + _LOCAL.size]
         if len(header) == _LOCAL.size:
@@ -32,11 +32,11 @@ def members(data: bytes, *, max_member_bytes: int, max_bytes: int) -> dict[str, 
             if name and not flags & _ENCRYPTED:
                 limit = min(max_member_bytes, max_bytes)
                 contents, end = _contents(data, start, packed_bytes, method, limit)
-                if contents and name not in found:
-                    found[name] = contents
+                if contents and name not in recovered:
+                    recovered[name] = contents
                     max_bytes -= len(contents)
         at = data.find(_SIGNATURE, max(at + 4, end))
-    return found
+    return recovered
 
 
 def _name(raw: bytes, flags: int) -> str:

@@ -70,8 +70,8 @@ class Handlers(dict[str, "Any"]):
         self._by_name = by_name
 
     def __missing__(self, tag: str) -> Any:
-        self[tag] = found = self._by_name.get(NAMES[tag])
-        return found
+        self[tag] = handler = self._by_name.get(NAMES[tag])
+        return handler
 
 
 class _LocalNames(dict[str, str]):

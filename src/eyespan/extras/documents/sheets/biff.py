@@ -136,7 +136,7 @@ class BiffWorkbook:
 
     def _add_names(self, records: list[tuple[int, bytes]]) -> None:
         """Add the defined names. They may refer to each other, so all are known before the first formula is read."""
-        found = []
+        defined = []
         for flags, record in records:
             count, size, sheet = (
                 record[3],
@@ -147,8 +147,8 @@ class BiffWorkbook:
             end = 15 + count * (1 + is_wide)
             name = record[15:end].decode("utf-16-le" if is_wide else "latin-1", "replace")
             self._references.names.append(name)
-            found.append((flags, name, sheet, record[end : end + size], record[end + size :]))
-        for flags, name, sheet, tokens, extra in found:
+            defined.append((flags, name, sheet, record[end : end + size], record[end + size :]))
+        for flags, name, sheet, tokens, extra in defined:
             if flags & 0x2B:  # hidden, a function, a macro, or built in
                 continue
             text = self._tokens.text(tokens, extra)
@@ -182,11 +182,11 @@ def moment(days: float, kind: str, is_1904: bool) -> Any:
         return elapsed(days)
     shift = 1 if not is_1904 and 0 <= days < _FALSE_LEAP_DAY else 0
     try:
-        found = _EPOCHS[is_1904] + datetime.timedelta(days=shift, milliseconds=round(days * 86_400_000))
+        instant = _EPOCHS[is_1904] + datetime.timedelta(days=shift, milliseconds=round(days * 86_400_000))
     except (OverflowError, ValueError):
         return days
     # Day 0 of 1900 is no date: such a number is a time, whatever its format.
-    return found.time() if 0 <= days < 1 and (kind == "time" or not is_1904) else found
+    return instant.time() if 0 <= days < 1 and (kind == "time" or not is_1904) else instant
 
 
 def elapsed(days: float) -> str:

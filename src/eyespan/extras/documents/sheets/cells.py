@@ -131,10 +131,10 @@ def _columns_name(first: int, last: int) -> str:
 
 def area_of(text: str) -> Area | None:
     """Return the area that a name such as B2:D20, C:E or 5:9 stands for; None if it is no such name."""
-    found = _AREA.fullmatch(text.strip())
-    if found is None or not any(found.groups()):
+    match = _AREA.fullmatch(text.strip())
+    if match is None or not any(match.groups()):
         return None
-    left, top, right, bottom = found.groups()
+    left, top, right, bottom = match.groups()
     if ":" not in text:
         right, bottom = left, top
     rows = sorted((int(top or 1) - 1, int(bottom or MAX_ROWS) - 1))
@@ -144,8 +144,8 @@ def area_of(text: str) -> Area | None:
 
 def place_of(reference: str) -> tuple[int, int] | None:
     """Return the row and the column of a cell's name; None if it is no such name."""
-    found = _CELL.fullmatch(reference)
-    return (int(found[2]) - 1, column_number(found[1])) if found and found[2] != "0" else None
+    match = _CELL.fullmatch(reference)
+    return (int(match[2]) - 1, column_number(match[1])) if match and match[2] != "0" else None
 
 
 _CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?(\d{1,7})")
@@ -182,14 +182,14 @@ def _pieces(formula: str) -> list[str | tuple[tuple[int, str], ...]]:
     """
     made: list[str | tuple[tuple[int, str], ...]] = []
     at = 0
-    for found in _REFERENCE.finditer(formula):
-        if found.lastindex is None:
+    for match in _REFERENCE.finditer(formula):
+        if match.lastindex is None:
             continue
-        made.append(formula[at : found.start()])
-        at = found.end()
-        fixed, first, other_fixed, second = [group for group in found.groups() if group is not None]
-        kinds = (1, 2) if found[4] else (1, 1) if found[6] else (2, 2)
-        start, middle = (0, fixed), (0, other_fixed if found[4] else ":" + other_fixed)
+        made.append(formula[at : match.start()])
+        at = match.end()
+        fixed, first, other_fixed, second = [group for group in match.groups() if group is not None]
+        kinds = (1, 2) if match[4] else (1, 1) if match[6] else (2, 2)
+        start, middle = (0, fixed), (0, other_fixed if match[4] else ":" + other_fixed)
         made.append((start, (0 if fixed else kinds[0], first), middle, (0 if other_fixed else kinds[1], second)))
     made.append(formula[at:])
     return made

@@ -38,14 +38,14 @@ _MAX_REPEATED = 1000
 
 def extras_by_sheet(package: Package, images: Images) -> dict[str, cells.Extras]:
     """Return what each sheet has beside its values, by name. Raises: Unreadable."""
-    found: dict[str, cells.Extras] = {}
+    by_sheet: dict[str, cells.Extras] = {}
     if CONTENT not in package or not _OF_INTEREST.search(package.read(CONTENT)):
-        return found
+        return by_sheet
     for table in _tables(package.stream(CONTENT, _CONTAINERS)):
         sheet = _OdsSheet(package, images)
         sheet.add_rows(table)
-        found[sheet.name] = sheet.extras()
-    return found
+        by_sheet[sheet.name] = sheet.extras()
+    return by_sheet
 
 
 def _tables(elements: Iterable[Any]) -> Iterator[Any]:

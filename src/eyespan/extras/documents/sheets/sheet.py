@@ -259,9 +259,9 @@ def _moved_together(part: str, xml: bytes) -> _Crowded:
     Raises: Unreadable, if the rectangle is still too large.
     """
     xml = _SPANS.sub(b"", _EMPTY_CELL.sub(b"", xml))
-    found = {(letters, int(digits)) for _, letters, digits in _CELL_PLACE.findall(xml)}
-    rows = sorted({row for _, row in found})
-    columns = sorted({cells.column_number(letters.decode()) for letters in {letters for letters, _ in found}})
+    filled = {(letters, int(digits)) for _, letters, digits in _CELL_PLACE.findall(xml)}
+    rows = sorted({row for _, row in filled})
+    columns = sorted({cells.column_number(letters.decode()) for letters in {letters for letters, _ in filled}})
     if len(rows) * len(columns) > cells.MAX_CELLS:
         wide, high = columns[-1] + 1, rows[-1]
         raise unreadable(f"a sheet spans {high} rows and {wide} columns, the limit is {cells.MAX_CELLS} cells")

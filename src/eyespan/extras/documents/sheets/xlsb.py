@@ -55,11 +55,11 @@ class XlsbWorkbook:
 
     def extras(self, name: str) -> cells.Extras:
         """Return what the sheet has beside its values. Raises: Unreadable."""
-        found = cells.Extras()
-        found.is_hidden = name in self.hidden
+        made = cells.Extras()
+        made.is_hidden = name in self.hidden
         part = self.parts.get(name, "")
         if part not in self._package:
-            return found
+            return made
         relations = self._package.relations(part)
         row = formulas = 0
         links: list[str] = []
@@ -67,30 +67,30 @@ class XlsbWorkbook:
             if code == _ROW and len(data) >= 12:
                 row = int.from_bytes(data[:4], "little")
                 if data[11] & 0x10:
-                    found.hidden_rows.append((row, row))
+                    made.hidden_rows.append((row, row))
             elif code in _CELLS and len(data) >= 8:
                 column = int.from_bytes(data[:4], "little")
                 if code in (_CELL_ERROR, _FORMULA_ERROR) and len(data) > 8:
-                    found.texts[row, column] = ERRORS.get(data[8], "#ERROR")
+                    made.texts[row, column] = ERRORS.get(data[8], "#ERROR")
                 elif (style := int.from_bytes(data[4:7], "little")) in self._codes:
-                    found.formats[row, column] = self._codes[style]
+                    made.formats[row, column] = self._codes[style]
                 formulas += code >= _FORMULA_STRING
             elif code == _COLUMN and len(data) >= 18 and data[16] & 1:
-                found.hidden_columns.append(struct.unpack_from("<II", data))
+                made.hidden_columns.append(struct.unpack_from("<II", data))
             elif code == _MERGED and len(data) >= 16:
                 first_row, last_row, first_column, last_column = struct.unpack_from("<IIII", data)
-                found.merged.append(cells.area_name(first_row, first_column, last_row, last_column))
+                made.merged.append(cells.area_name(first_row, first_column, last_row, last_column))
             elif code == _LINK and len(data) >= 20:
                 links += _link(data, relations)
         if formulas:
-            found.notes.append(f"[{plural(formulas, 'formula')} not shown, only their values: xlsb]")
+            made.notes.append(f"[{plural(formulas, 'formula')} not shown, only their values: xlsb]")
         if links:
-            found.blocks += ["Links:", "\n".join(links)]
+            made.blocks += ["Links:", "\n".join(links)]
         for kind, target in relations.values():
             if kind == "comments" and target in self._package:
-                found.blocks += _comments(self._package.read(target))
-        found.blocks += drawings.sheet_blocks(self._package, self._images, relations)
-        return found
+                made.blocks += _comments(self._package.read(target))
+        made.blocks += drawings.sheet_blocks(self._package, self._images, relations)
+        return made
 
 
 def _link(data: bytes, relations: dict[str, tuple[str, str]]) -> list[str]:
@@ -138,7 +138,7 @@ def _style_codes(package: Package, relations: dict[str, tuple[str, str]]) -> dic
     """Return the formats that change the meaning of a number, by the number of the style."""
     part = next((target for kind, target in relations.values() if kind == "styles"), "")
     codes = dict(number_formats.BUILT_IN)
-    found: dict[int, str] = {}
+    by_style: dict[int, str] = {}
     is_in_styles, index = False, 0
     for code, data in _records(package.read(part)) if part in package else ():
         if code == _FORMAT and len(data) >= 6:
@@ -148,9 +148,9 @@ def _style_codes(package: Package, relations: dict[str, tuple[str, str]]) -> dic
         elif code == _STYLE and is_in_styles:
             own = codes.get(int.from_bytes(data[2:4], "little"), "")
             if own and number_formats.has_meaning(own):
-                found[index] = own
+                by_style[index] = own
             index += 1
-    return found
+    return by_style
 
 
 def _comments(data: bytes) -> list[str]:

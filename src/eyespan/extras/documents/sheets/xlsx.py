@@ -82,23 +82,23 @@ class XlsxWorkbook:
 
     def extras(self, name: str, xml: bytes) -> cells.Extras:
         """Return what the sheet has beside its values; `xml` is its part. Raises: Unreadable."""
-        found = cells.Extras()
-        found.is_hidden = name in self.hidden
+        made = cells.Extras()
+        made.is_hidden = name in self.hidden
         part = self.parts[name]
         relations = self.package.relations(part)
         xml = _with_references(xml)
-        _add_errors(xml, found)
-        _add_formulas(xml, found)
-        self._add_formats(xml, found)
-        _add_hidden(xml, found)
+        _add_errors(xml, made)
+        _add_formulas(xml, made)
+        self._add_formats(xml, made)
+        _add_hidden(xml, made)
         if b"mergeCell" in xml:
             areas = [_attributes(match[1]).get("ref", "") for match in _MERGED.finditer(xml)]
-            found.merged = [area for area in areas if area]
-        found.notes += _header_lines(xml)
-        found.blocks += self._comments(relations)
-        found.blocks += _links(xml, relations)
-        found.blocks += drawings.sheet_blocks(self.package, self._images, relations)
-        return found
+            made.merged = [area for area in areas if area]
+        made.notes += _header_lines(xml)
+        made.blocks += self._comments(relations)
+        made.blocks += _links(xml, relations)
+        made.blocks += drawings.sheet_blocks(self.package, self._images, relations)
+        return made
 
     # --- formats -----------------------------------------------------------------------------------------------------
 
@@ -137,18 +137,18 @@ class XlsxWorkbook:
 
 
 def _people(package: Package, relations: dict[str, tuple[str, str]]) -> dict[str, str]:
-    found = {}
+    people = {}
     for kind, target in relations.values():
         if kind == "person" and target in package:
             for element in package.parse(target).iter():
                 if local_name(element) == "person":
-                    found[element.get("id", "")] = element.get("displayName", "")
-    return found
+                    people[element.get("id", "")] = element.get("displayName", "")
+    return people
 
 
 def _style_formats(root: Element) -> dict[bytes, str]:
     codes = dict(number_formats.BUILT_IN)
-    found = {}
+    by_style = {}
     for element in root.iter():
         name = NAMES[element.tag]
         number = element.get("numFmtId", "")
@@ -159,8 +159,8 @@ def _style_formats(root: Element) -> dict[bytes, str]:
                 number = style.get("numFmtId", "")
                 code = codes.get(int(number), "") if number.isdecimal() else ""
                 if code and number_formats.has_meaning(code):
-                    found[b"%d" % index] = code
-    return found
+                    by_style[b"%d" % index] = code
+    return by_style
 
 
 def comment_lines(root: Element, is_threaded: bool = False) -> list[str]:
@@ -197,11 +197,11 @@ def _thread_lines(root: Element, people: dict[str, str]) -> list[str]:
 
 def _attributes(tag: bytes) -> dict[str, str]:
     """Return the attributes in the text of a tag."""
-    found = {}
+    attributes = {}
     for match in _ATTRIBUTE.finditer(tag):
         value = (match[2] if match[2] is not None else match[3]).decode("utf-8", "replace")
-        found[match[1].decode("utf-8", "replace")] = unescape(value) if "&" in value else value
-    return found
+        attributes[match[1].decode("utf-8", "replace")] = unescape(value) if "&" in value else value
+    return attributes
 
 
 def as_utf8(xml: bytes) -> bytes:

@@ -264,14 +264,14 @@ class _Buffer:
             raise _NotShown(f"a value has more than {MAX_BUFFER_BYTES >> 20} MiB")
         if self._codec is None:
             self._file.seek(self._offset + at)
-            found = read_up_to(self._file, max(0, min(size, self.size - at)))
+            data = read_up_to(self._file, max(0, min(size, self.size - at)))
         else:
             if self._data is None:
                 self._data = self._decompressed()
-            found = self._data[at : at + size]
-        if len(found) < size:
+            data = self._data[at : at + size]
+        if len(data) < size:
             raise ValueError("a value after the end of its buffer")
-        return found
+        return data
 
     def numbers(self, form: str, at: int, count: int) -> list[Any]:
         size = struct.calcsize("<" + form)
@@ -355,13 +355,13 @@ class _ArrowColumn:
         bits = self._valid.bits(at, count) if has_nulls else [True] * count
         if self._known is not None:
             show: Callable[[Any], Any] | None = self._looked_up
-            found = self._data.numbers(self._field.index_form, at, count)
+            stored = self._data.numbers(self._field.index_form, at, count)
         else:
             show = self._field.show
-            found = self._stored(at, count)
+            stored = self._stored(at, count)
         if show is None:
-            return [value if bit else None for value, bit in zip(found, bits, strict=True)]
-        return [show(value) if bit else None for value, bit in zip(found, bits, strict=True)]
+            return [value if bit else None for value, bit in zip(stored, bits, strict=True)]
+        return [show(value) if bit else None for value, bit in zip(stored, bits, strict=True)]
 
     def _looked_up(self, index: int) -> Any:
         for part in self._known or ():
@@ -433,15 +433,15 @@ class _Scan:
         problem = ""
         total = 0
         for _ in range(MAX_BATCHES):
-            found = self._next()
-            if found is None:
+            message = self._next()
+            if message is None:
                 if not self.fields:
                     raise ValueError("no schema")
                 self.total = total
                 if self._is_cut_off:
                     problem = problem or "the file is cut off; the rows after these are missing"
                 break
-            kind, header, body = found
+            kind, header, body = message
             try:
                 if kind == _SCHEMA:
                     self.fields = [_Field(field, self._by_dictionary) for field in header.tables(1)]

@@ -130,8 +130,8 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
             if count and first <= total:
                 wanted = f"select columns(*)::varchar from read_parquet('{_NAME}') limit ? offset ?"
                 try:
-                    found = database.execute(wanted, [count, first - 1])
-                    while (row := found.fetchone()) is not None and rows.add(row):
+                    cursor = database.execute(wanted, [count, first - 1])
+                    while (row := cursor.fetchone()) is not None and rows.add(row):
                         pass
                 except duckdb.Error as error:
                     problem = f"rows {first}-{min(total, first + count - 1)} cannot be decoded: {_reason(error)}"

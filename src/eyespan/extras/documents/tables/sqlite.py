@@ -158,41 +158,41 @@ def _authorize(action: int, first: str | None, second: str | None, *_: object) -
 
 
 def _overview(database: _Database, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    found = _tables(database)
-    tables = [one for one in found if one["what"] != "view"]
+    relations = _tables(database)
+    tables = [one for one in relations if one["what"] != "view"]
     counts = [plural(len(tables), "table")]
-    if len(tables) < len(found):
-        counts.append(plural(len(found) - len(tables), "view"))
+    if len(tables) < len(relations):
+        counts.append(plural(len(relations) - len(tables), "view"))
     blocks = [f"SQLite database, {', '.join(counts)}"]
-    for number, one in enumerate(found[:MAX_TABLES]):
+    for number, one in enumerate(relations[:MAX_TABLES]):
         count = params["count"] if params["windowed"] else TABLE_ROWS
         blocks.append(_described(database, one, params, 1, count if number < SAMPLED_TABLES else 0))
-    if len(found) > MAX_TABLES:
-        blocks.append(f"... {len(found) - MAX_TABLES} more")
-    return {"tables": found[:MAX_NAMED_TABLES], "total_tables": len(found)}, blocks
+    if len(relations) > MAX_TABLES:
+        blocks.append(f"... {len(relations) - MAX_TABLES} more")
+    return {"tables": relations[:MAX_NAMED_TABLES], "total_tables": len(relations)}, blocks
 
 
 def _one_table(database: _Database, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    found = _tables(database)
+    relations = _tables(database)
     wanted = str(params["table"])
-    one = next((each for each in found if each["name"] == wanted), None)
-    one = one or next((each for each in found if each["name"].lower() == wanted.lower()), None)
+    one = next((each for each in relations if each["name"] == wanted), None)
+    one = one or next((each for each in relations if each["name"].lower() == wanted.lower()), None)
     if one is None:
-        return {"no_table": True, "suggestions": [each["name"][:200] for each in found[:10]]}, [""]
+        return {"no_table": True, "suggestions": [each["name"][:200] for each in relations[:10]]}, [""]
     text = _described(database, one, params, params["first"], params["count"])
-    return {"tables": [one], "total_tables": len(found)}, ["SQLite database", text]
+    return {"tables": [one], "total_tables": len(relations)}, ["SQLite database", text]
 
 
 def _tables(database: _Database) -> list[dict[str, Any]]:
     """Return the name and the type of all tables and views, without those of SQLite itself."""
     rows = database.query("select type, name, sql from sqlite_master where type in ('table', 'view')")
-    found = []
+    relations = []
     for kind, name, sql in rows:
         if not isinstance(name, str) or name.lower().startswith("sqlite_"):
             continue
         virtual = kind == "table" and str(sql or "").lstrip()[:14].upper() == "CREATE VIRTUAL"
-        found.append({"name": name, "what": "virtual table" if virtual else kind})
-    return found
+        relations.append({"name": name, "what": "virtual table" if virtual else kind})
+    return relations
 
 
 def _described(database: _Database, one: dict[str, Any], params: Mapping[str, Any], first: int, count: int) -> str:
@@ -214,8 +214,8 @@ def _described(database: _Database, one: dict[str, Any], params: Mapping[str, An
     lines = [title, f"columns: {tabular.columns_line(columns)}"]
     if count and total != 0:
         try:
-            names, found = database.rows(name, first, count)
-            rows = tabular.table(names, found, is_selected=params["windowed"])
+            names, stored_rows = database.rows(name, first, count)
+            rows = tabular.table(names, stored_rows, is_selected=params["windowed"])
         except _ERRORS as error:
             one["problem"] = f"its rows cannot be read: {_reason(error)}"
             return "\n".join([*lines, one["problem"]])

@@ -72,8 +72,8 @@ def decode_text(data: bytes, charset: str | None = None) -> str:
     ):
         if data.startswith(bom):
             return data[len(bom) :].decode(name, "replace")
-    found = _CHARSET.search(data[:2048])
-    for encoding in (charset, found[1].decode("ascii") if found else None):
+    match = _CHARSET.search(data[:2048])
+    for encoding in (charset, match[1].decode("ascii") if match else None):
         if encoding:
             try:
                 if codecs.lookup(encoding).name != "utf-8":
@@ -83,7 +83,7 @@ def decode_text(data: bytes, charset: str | None = None) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        return data.decode("utf-8" if found else "cp1252", "replace")
+        return data.decode("utf-8" if match else "cp1252", "replace")
 
 
 def convert(html: str) -> tuple[str, list[str]]:
@@ -106,8 +106,8 @@ def _check_depth(html: str) -> None:
     if html.count("<") <= MAX_DEPTH:
         return
     depth = 0
-    for found in _TAG.finditer(html):
-        closing, name, empty = found.groups()
+    for tag in _TAG.finditer(html):
+        closing, name, empty = tag.groups()
         if empty or name.lower() in _FLAT:
             continue
         depth = max(0, depth - 1) if closing else depth + 1

@@ -57,11 +57,11 @@ class Tokens:
     def find(self, token: str) -> Caller | None:
         """Return the holder of a token, or None for an unknown token."""
         given = _digest(token)
-        found = None
+        owner = None
         for digest, caller in self._digests.items():
             if hmac.compare_digest(digest, given):
-                found = caller
-        return found
+                owner = caller
+        return owner
 
 
 def load_tokens(options: ServeOptions) -> tuple[Tokens, str]:
@@ -89,14 +89,14 @@ def token_files(options: ServeOptions) -> list[str]:
     """Return the files that hold tokens: the table and those that it names, or the one token file."""
     if options.tokens is None:
         return [options.token_file or str(default_token_file())]
-    found = [options.tokens]
+    files = [options.tokens]
     try:
         with open(options.tokens, "rb") as file:
             rows = tomllib.load(file)
-        found += [str(row["token_file"]) for row in rows.values() if isinstance(row, dict) and "token_file" in row]
+        files += [str(row["token_file"]) for row in rows.values() if isinstance(row, dict) and "token_file" in row]
     except (OSError, ValueError, RecursionError):
         pass  # reported when the tokens are read
-    return found
+    return files
 
 
 def default_token_file() -> Path:
@@ -118,7 +118,7 @@ def read_callers(path: str) -> dict[bytes, Caller]:
             raise InvalidOptions(f"{path}: {in_plain_words(error)}") from None
         except RecursionError:
             raise InvalidOptions(f"{path}: nested too deeply") from None
-    found: dict[bytes, Caller] = {}
+    callers: dict[bytes, Caller] = {}
     for name, row in table.items():
         place = f"{path}: [{name}]"
         if not isinstance(row, dict):
@@ -127,7 +127,7 @@ def read_callers(path: str) -> dict[bytes, Caller]:
         if unknown:
             raise InvalidOptions(f"{place} has unknown keys: {', '.join(unknown)}")
         digest = _row_digest(row, place)
-        if digest in found:
+        if digest in callers:
             raise InvalidOptions(f"{place} has the token of another caller")
         rate = row.get("rate")
         if rate is not None and (type(rate) is not int or rate < 1):
@@ -138,10 +138,10 @@ def read_callers(path: str) -> dict[bytes, Caller]:
                 dialect_class(dialect)
             except ValueError as error:
                 raise InvalidOptions(f"{place}: {error}") from None
-        found[digest] = Caller(name, roots=roots, dialects=dialects, rate=rate)
-    if not found:
+        callers[digest] = Caller(name, roots=roots, dialects=dialects, rate=rate)
+    if not callers:
         raise InvalidOptions(f"{path} names no caller")
-    return found
+    return callers
 
 
 def _digest(token: str) -> bytes:

@@ -55,8 +55,8 @@ class SharedSlots:
         best, best_number = first, float("inf")
         number = start
         for slot in range(first, first + PROBES):
-            found, value = _SLOT.unpack_from(self._memory, slot * _SLOT.size)
-            if found == digest:
+            holder, value = _SLOT.unpack_from(self._memory, slot * _SLOT.size)
+            if holder == digest:
                 best, number = slot, max(start, value)
                 break
             if value < best_number:

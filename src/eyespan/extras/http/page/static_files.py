@@ -28,5 +28,5 @@ def load(name: str) -> bytes:
     assert __spec__ is not None
     loader = __spec__.loader
     assert loader is not None
-    found: bytes = loader.get_data(os.path.join(os.path.dirname(__file__), "static", name))  # type: ignore[attr-defined]
-    return found
+    data: bytes = loader.get_data(os.path.join(os.path.dirname(__file__), "static", name))  # type: ignore[attr-defined]
+    return data
