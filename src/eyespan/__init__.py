@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from eyespan.model import DocumentContent, ImageContent, Reply, ReplyError, TextContent, ToolSpec
     from eyespan.policy import Policy
     from eyespan.tool import Tool
-    from eyespan.workspace import Workspace
+    from eyespan.workspace import Workspace, check_edit
 
 __version__ = "0.2.0"
 
@@ -37,6 +37,7 @@ __all__ = [
     "ToolSpec",
     "Workspace",
     "__version__",
+    "check_edit",
 ]
 
 _MODULES = {
@@ -46,6 +47,7 @@ _MODULES = {
     "Record": "eyespan.extras.bulk",
     "Tool": "eyespan.tool",
     "Workspace": "eyespan.workspace",
+    "check_edit": "eyespan.workspace",
 }
 
 

@@ -119,6 +119,21 @@ class Tool:
         module = type(self.dialect).__module__
         return "eyespan" if module.startswith("eyespan.") else f"the dialect {self.dialect.name} ({module})"
 
+    def changed(self) -> list[str]:
+        """Return selectors of the lines that this tool has shown and that are no longer so, such as `a.py:12-14`.
+
+        Lines have the numbers under which they were shown. A file that cannot be read any more is named without lines.
+        Raises: TypeError for a dialect that does not remember; `native` does.
+        """
+        return self.dialect.changed(self.engine)
+
+    def unseen(self, path: str, first: int, last: int) -> list[str]:
+        """Return selectors of those lines of a file that this tool has never shown; [] if it has shown all of them.
+
+        Raises: ReadError; TypeError for a dialect that does not remember; `native` does.
+        """
+        return self.dialect.unseen(self.engine, path, first, last)
+
     async def acall(self, arguments: Any) -> Reply:
         """Answer one call off the event loop. Cancelling the task stops the read at its next block."""
         import asyncio

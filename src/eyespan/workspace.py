@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from eyespan import plugins
 from eyespan.context import DEADLINE_SECONDS, CallContext
@@ -326,3 +326,22 @@ def _load_config(roots: Sequence[Root], path: str | None, deadline_seconds: floa
         raise TimeoutError(f"{path or FILE_NAME}: {error}") from None
     except ReadError as error:
         raise BadConfig(f"{path or FILE_NAME}: {error}") from None
+
+
+def check_edit(path: str, lines: str, hash: str, *, root: str = ".") -> Literal["ok", "changed", "unseen"]:  # noqa: A002
+    """Compare the lines that an edit replaces with the part of the file that the editor has seen.
+
+    `hash` is that in the header of the part; with its lines, as in `10-40/340 #482913758201`, the edit may replace
+    some of them. Returns "ok" if the file still has the part, "changed" if not, "unseen" if the part lacks some lines.
+
+    Raises: ValueError for lines that are no ranges and a hash that is none.
+    """
+    from eyespan.dialects.native.edits import part_seen
+
+    seen = part_seen(lines, hash)
+    if not seen:
+        return "unseen"
+    with Workspace(root) as workspace:
+        arguments = {"files": [{"path": path, "lines": seen}], "known": [hash], "budget": 200_000}
+        facts = workspace.tool("native").call(arguments).structured or {"parts": [{}]}
+    return "ok" if facts["parts"][0].get("unchanged") else "changed"

@@ -14,7 +14,7 @@ from typing import Any
 from eyespan import kinds
 from eyespan.context import CallContext
 from eyespan.dialects.base import Admit, Dialect
-from eyespan.dialects.native import exact_tokens, own_lines
+from eyespan.dialects.native import edits, exact_tokens, own_lines
 from eyespan.dialects.native.arguments import (
     HIGHEST_BUDGET,
     LEAST_BUDGET,
@@ -86,6 +86,12 @@ class Native(Dialect):
 
     def parse(self, arguments: Any, admit: Admit) -> NativeArgs:
         return parse_arguments(arguments, self.budget)
+
+    def changed(self, engine: Engine) -> list[str]:
+        return edits.changed(self, engine)
+
+    def unseen(self, engine: Engine, path: str, first: int, last: int) -> list[str]:
+        return edits.unseen(self, engine, path, first, last)
 
     def render_error(self, error: ReadError) -> ReplyError:
         return ReplyError(error.code, own_lines.write([own_lines.failure(describe(error))]))

@@ -77,7 +77,7 @@ def parse_arguments(arguments: Any, default_budget: int) -> NativeArgs:
     return NativeArgs(
         asks=asks,
         budget=_budget(arguments.get("budget"), default_budget),
-        known=_known(arguments.get("known")),
+        known=known_parts(arguments.get("known")),
         outline=_is_true(arguments, "outline"),
         document=_is_true(arguments, "document"),
         fresh=_is_true(arguments, "fresh"),
@@ -246,7 +246,7 @@ def _spelled(value: Any) -> str:
     return str(value) if type(value) in (str, int) else ""
 
 
-def _known(value: Any) -> dict[str, tuple[CharRange, ...]]:
+def known_parts(value: Any) -> dict[str, tuple[CharRange, ...]]:
     """Return the hashes that a caller holds; `a.py:10-40 #482913758201` gives the lines of the part, too."""
     given = value if isinstance(value, list) else [] if value is None else [value]
     found: dict[str, tuple[CharRange, ...]] = {}
