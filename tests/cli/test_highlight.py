@@ -86,7 +86,7 @@ def test_every_language_has_colours_and_its_text_stays(path):
 
     assert any(numbers)
     colors = [highlight.COLORS.get(style, "") for style in facts["styles"]]
-    lines = ["".join(piece for piece, _ in pieces) for pieces in highlight._lines(text, numbers, colors)]
+    lines = ["".join(piece for piece, _ in pieces) for pieces in highlight._colored_lines(text, numbers, colors)]
     assert lines == text.split("\n")
 
 

@@ -55,10 +55,10 @@ def colored_lines(opened: Opened) -> dict[int, list[tuple[str, str]]]:
     if not isinstance(styles, list) or len(blobs) != 1 or len(blobs[0]) != len(text):
         return {}
     colors = [COLORS.get(style, "") if isinstance(style, str) else "" for style in styles]
-    return dict(enumerate(_lines(text, blobs[0], colors), 1))
+    return dict(enumerate(_colored_lines(text, blobs[0], colors), 1))
 
 
-def _lines(text: str, numbers: bytes, colors: list[str]) -> list[list[tuple[str, str]]]:
+def _colored_lines(text: str, numbers: bytes, colors: list[str]) -> list[list[tuple[str, str]]]:
     """Return the lines of a text, each as pieces of one style with the colour of that style."""
     colored = []
     start = 0

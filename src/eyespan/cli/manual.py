@@ -31,21 +31,30 @@ def page() -> str:
     lines = [
         f'.TH EYESPAN 1 "" "eyespan {__version__}"',
         ".SH NAME",
-        _text("eyespan - read files, for people and for AI agents"),
+        _roff_text("eyespan - read files, for people and for AI agents"),
         ".SH SYNOPSIS",
         ".B eyespan",
         r"\fICOMMAND\fR [\fIoptions\fR]",
         ".SH COMMANDS",
     ]
     for name, (operands, text, _) in COMMANDS.items():
-        lines += [".TP", rf"\fB{_text(name)}\fR {_text(operands)}".rstrip(), _text(text[:1].upper() + text[1:] + ".")]
+        lines += [
+            ".TP",
+            rf"\fB{_roff_text(name)}\fR {_roff_text(operands)}".rstrip(),
+            _roff_text(text[:1].upper() + text[1:] + "."),
+        ]
     for name in COMMANDS:
         command = load_command(name)
-        lines += [f'.SH "EYESPAN {name.upper()}"', ".nf", *[_text(line) for line in command.HELP.splitlines()], ".fi"]
+        lines += [
+            f'.SH "EYESPAN {name.upper()}"',
+            ".nf",
+            *[_roff_text(line) for line in command.HELP.splitlines()],
+            ".fi",
+        ]
         sections = command_parser(name).sections()
         common = sections.pop(COMMON)
         for title, options in sections.items():
-            lines += [f'.SS "{_text(title)}"', *_rows(options)]
+            lines += [f'.SS "{_roff_text(title)}"', *_rows(options)]
     lines += ['.SH "COMMON OPTIONS"', *_rows(common)]
     lines += [
         ".SH ENVIRONMENT",
@@ -55,7 +64,7 @@ def page() -> str:
         *_row("EYESPAN_TOKEN", "The bearer token of eyespan serve --http."),
         *_row("NO_COLOR", "If set, output has no colours."),
         ".SH EXIT STATUS",
-        _text("0: everything was read. 1: something could not be read. 2: wrong usage."),
+        _roff_text("0: everything was read. 1: something could not be read. 2: wrong usage."),
     ]
     return "".join([f"{line}\n" for line in lines])
 
@@ -69,9 +78,9 @@ def _rows(options: Iterable[Action]) -> list[str]:
 
 
 def _row(left: str, text: str) -> list[str]:
-    return [".TP", rf"\fB{_text(left)}\fR", _text(text)]
+    return [".TP", rf"\fB{_roff_text(left)}\fR", _roff_text(text)]
 
 
-def _text(text: str) -> str:
+def _roff_text(text: str) -> str:
     escaped = text.replace("\\", r"\e").replace("-", r"\-")
     return rf"\&{escaped}" if escaped[:1] in (".", "'") else escaped

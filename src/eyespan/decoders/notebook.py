@@ -262,12 +262,12 @@ class _CellWriter:
     def _output(self, output: Mapping[str, Any], path: str) -> None:
         kind = output.get("output_type")
         if kind == "stream":
-            self._text(joined(output.get("text")), f"{path}.text")
+            self._add_text(joined(output.get("text")), f"{path}.text")
         elif kind in ("error", "pyerr"):
             name, value = joined(output.get("ename")), joined(output.get("evalue"))
             trace = output.get("traceback")
             lines = [joined(line) for line in trace] if isinstance(trace, list) else [joined(trace)]
-            self._text("\n".join([f"{name}: {value}", *filter(None, lines)]), f"{path}.traceback")
+            self._add_text("\n".join([f"{name}: {value}", *filter(None, lines)]), f"{path}.traceback")
         else:
             data = output.get("data")
             forms = {OLD_TYPES[k]: v for k, v in output.items() if k in OLD_TYPES}
@@ -286,13 +286,13 @@ class _CellWriter:
         if best == "text/plain" or (best is not None and not has_images):
             value = forms[best]
             text = joined(value) if isinstance(value, (str, list)) else json.dumps(value, ensure_ascii=False)
-            self._text(text, _form_path(path, best))
+            self._add_text(text, _form_path(path, best))
         self._images(forms, path)
         if best is None and not has_images and forms:
             names = ", ".join(without_surrogates(str(name))[:100] for name in list(forms)[:5])
             self._note(f"[output not shown: {names}; see: {self._notebook.command(path)}]")
 
-    def _text(self, text: str, path: str) -> None:
+    def _add_text(self, text: str, path: str) -> None:
         text = without_surrogates(_ESCAPES.sub("", text)).removesuffix("\n")
         if not text:
             return

@@ -283,13 +283,13 @@ class Transcoder:
         pieces = [
             self._decoder.decode(block[:first], True),
             "\n",
-            self._lines(block[first + unit_bytes : last + unit_bytes]),
+            self._decoded_lines(block[first + unit_bytes : last + unit_bytes]),
         ]
         self._decoder.reset()
         pieces.append(self._decoder.decode(block[last + unit_bytes :], final))
         return "".join(pieces)
 
-    def _lines(self, lines: bytes) -> str:
+    def _decoded_lines(self, lines: bytes) -> str:
         """Decode whole lines."""
         name = self._encoding.name
         try:

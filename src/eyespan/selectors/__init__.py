@@ -317,7 +317,7 @@ def parse_ranges(text: str) -> tuple[Range, ...] | None:
 
 def parse_span(text: str) -> tuple[int, int | None] | None:
     """Return the first and the last number of `3`, `3-5` or `3-`, or None."""
-    one = _lines(text) if "+" not in text else None
+    one = _parsed_lines(text) if "+" not in text else None
     return None if one is None else (one.first, None if one.count is None else one.first + one.count - 1)
 
 
@@ -341,7 +341,7 @@ def _range(text: str) -> Range | None:
         if text.startswith("-"):
             count = _number(text[1:])
             return None if count is None else Tail(count)
-        return _lines(text)
+        return _parsed_lines(text)
     left, _, right = text.partition(":")
     line = _number(left)
     place, plus, chars = right.partition("+")
@@ -360,7 +360,7 @@ def _range(text: str) -> Range | None:
     return None if end and (last is None or last < line) else CharRange(line, column, last)
 
 
-def _lines(text: str) -> Lines | None:
+def _parsed_lines(text: str) -> Lines | None:
     for mark in "-+":
         left, sign, right = text.partition(mark)
         if not sign:

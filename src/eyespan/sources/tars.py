@@ -105,9 +105,9 @@ class _Extensions:
 
     def add(self, header: _Header, body: bytes) -> None:
         if header.type == _LONG_NAME:
-            self._long_name = _text(body.rstrip(b"\0"))
+            self._long_name = _member_text(body.rstrip(b"\0"))
         elif header.type == _LONG_TARGET:
-            self._long_target = _text(body.rstrip(b"\0"))
+            self._long_target = _member_text(body.rstrip(b"\0"))
         elif header.type == _PAX_GLOBAL:
             self._global.update(_pax_fields(body))
         else:
@@ -175,14 +175,14 @@ def _header(block: bytes) -> _Header:
     if not tar_checksum_fits(block):
         raise _BadHeader(_CORRUPT)
     kind = block[156:157]
-    name = _text(_until_nul(block[:100]))
+    name = _member_text(_until_nul(block[:100]))
     if block[257:263] == b"ustar\0":
-        prefix = _text(_until_nul(block[345:500]))
+        prefix = _member_text(_until_nul(block[345:500]))
         name = f"{prefix}/{name}" if prefix else name
     return _Header(
         type=kind,
         name=name,
-        target=_text(_until_nul(block[157:257])),
+        target=_member_text(_until_nul(block[157:257])),
         size_bytes=_octal_or_binary(block[124:136]),
         has_more_sparse=kind == b"S" and bool(block[482]),
     )
@@ -249,7 +249,7 @@ def _pax_fields(body: bytes) -> dict[str, str]:
             raise _BadHeader(_CORRUPT)
         name, _, value = line[:-1].partition(b"=")
         if name in _PAX_FIELDS:
-            fields[_text(name)] = _text(value)
+            fields[_member_text(name)] = _member_text(value)
         if name.startswith(b"GNU.sparse."):
             fields[_PAX_SPARSE] = ""
         at = end
@@ -260,7 +260,7 @@ def _until_nul(field: bytes) -> bytes:
     return field.split(b"\0", 1)[0]
 
 
-def _text(raw: bytes) -> str:
+def _member_text(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 

@@ -39,7 +39,7 @@ def _is_arrow(first_bytes: bytes) -> bool:
     return size % 8 == 0 and 0 < size < 1 << 24 and 8 <= root < 64 and root % 4 == 0
 
 
-def _text(name: str, noun: str, decoder: str, **fields: Any) -> Kind:
+def _text_kind(name: str, noun: str, decoder: str, **fields: Any) -> Kind:
     """Return the row of a kind whose decoder returns its text."""
     return Kind(name, noun=noun, decoder=f"{_HERE}.{decoder}:decode", layout="text", **fields)
 
@@ -60,7 +60,7 @@ KINDS = (
         is_text=True,
         shown_in=("native",),
     ),
-    _text(
+    _text_kind(
         "docx",
         "a text document",
         "office.docx",
@@ -68,7 +68,7 @@ KINDS = (
         suffixes=(".docx", ".docm", ".dotx"),
         container="zip",
     ),
-    _text(
+    _text_kind(
         "pptx",
         "a presentation",
         "office.pptx",
@@ -76,7 +76,7 @@ KINDS = (
         suffixes=(".pptx", ".pptm", ".ppsx"),
         container="zip",
     ),
-    _text(
+    _text_kind(
         "sheet",
         "a spreadsheet",
         "sheets.sheet",
@@ -86,7 +86,7 @@ KINDS = (
         needs="python_calamine",
         parts="sheets",
     ),
-    _text(
+    _text_kind(
         "odf",
         "an OpenDocument file",
         "office.odf",
@@ -94,8 +94,8 @@ KINDS = (
         suffixes=(".odt", ".ott", ".odp", ".otp", ".odg", ".otg"),
         container="zip",
     ),
-    _text("rtf", "a rich text", "office.rtf", signature=Bytes(0, b"{\\rtf1"), is_text=True),
-    _text(
+    _text_kind("rtf", "a rich text", "office.rtf", signature=Bytes(0, b"{\\rtf1"), is_text=True),
+    _text_kind(
         "doc",
         "a Word document",
         "office.doc",
@@ -104,7 +104,7 @@ KINDS = (
         needs_suffix=True,
         needs="olefile",
     ),
-    _text(
+    _text_kind(
         "ppt",
         "a presentation",
         "office.ppt",
@@ -113,7 +113,7 @@ KINDS = (
         needs_suffix=True,
         needs="olefile",
     ),
-    _text(
+    _text_kind(
         "msg",
         "a message",
         "mail.msg",
@@ -122,7 +122,7 @@ KINDS = (
         needs_suffix=True,
         needs="olefile",
     ),
-    _text(
+    _text_kind(
         "epub",
         "a book",
         "web.epub",
@@ -131,7 +131,7 @@ KINDS = (
         container="zip",
         needs="selectolax",
     ),
-    _text(
+    _text_kind(
         "html",
         "a web page",
         "web.html",
@@ -140,7 +140,7 @@ KINDS = (
         is_text=True,
         shown_in=(),
     ),
-    _text(
+    _text_kind(
         "mbox",
         "a mailbox",
         "mail.mbox",
@@ -151,8 +151,8 @@ KINDS = (
         is_text=True,
         shown_in=(),
     ),
-    _text("eml", "a mail", "mail.eml", suffixes=(".eml",), needs="selectolax", is_text=True, shown_in=("native",)),
-    _text("plist", "a property list", "tables.plist", signature=Bytes(0, b"bplist0", also=is_binary)),
+    _text_kind("eml", "a mail", "mail.eml", suffixes=(".eml",), needs="selectolax", is_text=True, shown_in=("native",)),
+    _text_kind("plist", "a property list", "tables.plist", signature=Bytes(0, b"bplist0", also=is_binary)),
     _table(
         "sqlite",
         "a database",

@@ -101,14 +101,14 @@ def _claude_code(record: Mapping[str, Any], session: Transcript, calls: _Calls) 
     blocks = message.get("content") if isinstance(message, dict) else None
     if record.get("type") not in ("assistant", "user") or not isinstance(blocks, list):
         return False
-    session.directory = session.directory or _text(record.get("cwd"))
+    session.directory = session.directory or _joined_text(record.get("cwd"))
     for block in blocks:
         if not isinstance(block, dict):
             continue
         if block.get("type") == "tool_use" and isinstance(block.get("input"), dict):
-            calls[_text(block.get("id"))] = (_text(block.get("name")), block["input"])
+            calls[_joined_text(block.get("id"))] = (_joined_text(block.get("name")), block["input"])
         elif block.get("type") == "tool_result":
-            name, arguments = calls.pop(_text(block.get("tool_use_id")), ("", {}))
+            name, arguments = calls.pop(_joined_text(block.get("tool_use_id")), ("", {}))
             if not block.get("is_error"):
                 _add(session, name, arguments, _joined(block.get("content")))
     return True
@@ -118,12 +118,15 @@ def _codex(record: Mapping[str, Any], session: Transcript, calls: _Calls) -> boo
     payload = record.get("payload")
     if not isinstance(payload, dict):
         return False
-    session.directory = session.directory or _text(payload.get("cwd"))
+    session.directory = session.directory or _joined_text(payload.get("cwd"))
     kind = payload.get("type")
     if kind in ("function_call", "local_shell_call"):
-        calls[_text(payload.get("call_id"))] = (_text(payload.get("name")) or "shell", _arguments(payload))
+        calls[_joined_text(payload.get("call_id"))] = (
+            _joined_text(payload.get("name")) or "shell",
+            _arguments(payload),
+        )
     elif kind == "function_call_output":
-        name, arguments = calls.pop(_text(payload.get("call_id")), ("", {}))
+        name, arguments = calls.pop(_joined_text(payload.get("call_id")), ("", {}))
         output = payload.get("output")
         if isinstance(output, str) and output.startswith("{"):
             inner = next(_objects(output.encode("utf-8", "replace")), {})
@@ -146,7 +149,12 @@ def _gemini(record: Mapping[str, Any], session: Transcript, calls: _Calls) -> bo
                 and isinstance(one.get("functionResponse"), dict)
                 and isinstance(one["functionResponse"].get("response"), dict)
             ]
-            _add(session, _text(call.get("name")), call["args"], "\n".join([text for text in texts if _text(text)]))
+            _add(
+                session,
+                _joined_text(call.get("name")),
+                call["args"],
+                "\n".join([text for text in texts if _joined_text(text)]),
+            )
     return True
 
 
@@ -157,14 +165,14 @@ _FORMS: dict[str, Callable[[Mapping[str, Any], Transcript, _Calls], bool]] = {
 }
 
 
-def _text(value: Any) -> str:
+def _joined_text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
 def _joined(content: Any) -> str:
     if isinstance(content, list):
-        return "\n".join([_text(block.get("text")) for block in content if isinstance(block, dict)])
-    return _text(content)
+        return "\n".join([_joined_text(block.get("text")) for block in content if isinstance(block, dict)])
+    return _joined_text(content)
 
 
 def _arguments(payload: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -182,16 +190,16 @@ def _add(session: Transcript, name: str, arguments: Mapping[str, Any], answer: s
     if not answer:
         return
     if tool in READ_TOOLS:
-        path = next((arguments[key] for key in PATHS if _text(arguments.get(key))), "")
+        path = next((arguments[key] for key in PATHS if _joined_text(arguments.get(key))), "")
         if path:
             session.reads.append(HostRead(path, *_range(arguments), answer, tool))
         return
     command = arguments.get("command") or arguments.get("cmd")
     if isinstance(command, list):
-        command = _text(
-            command[-1] if command[:1] and _text(command[0]).endswith("sh") else shlex.join(map(str, command))
+        command = _joined_text(
+            command[-1] if command[:1] and _joined_text(command[0]).endswith("sh") else shlex.join(map(str, command))
         )
-    read = shell_read(_text(command))
+    read = shell_read(_joined_text(command))
     if read is not None:
         session.reads.append(HostRead(*read, answer, "shell"))
 

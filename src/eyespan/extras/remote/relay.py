@@ -237,7 +237,7 @@ class ListingPages:
             with self._lock:
                 while len(self._before) >= MAX_TOKENS:
                     self._before.pop(next(iter(self._before)))
-                self._before[_text(page[start + len(name) + 2 : end])] = (names, pages)
+                self._before[_header_text(page[start + len(name) + 2 : end])] = (names, pages)
         return page
 
 
@@ -283,7 +283,7 @@ def _serve(listener: socket.socket, relay: ref[StoreRelay]) -> None:
         del running
 
 
-def _text(raw: bytes) -> str:
+def _header_text(raw: bytes) -> str:
     """Return the text of an element without children."""
     from xml.sax.saxutils import unescape
 

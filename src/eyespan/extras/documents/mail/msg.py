@@ -78,7 +78,7 @@ class _Message:
                 page = int.from_bytes(self._numbers[tag][:4], "little")
                 self._page = _known_page(_PAGE_NAMES.get(page, f"cp{page}")) or self._page
 
-    def _text(self, name: str, place: str = "") -> str:
+    def _property_text(self, name: str, place: str = "") -> str:
         """Return a property that is text, as Unicode or in the code page of the message."""
         prefix = f"{self._place}{place}__substg1.0_{name}"
         for suffix, encoding in (("001f", "utf-16-le"), ("001e", self._page)):
@@ -92,20 +92,22 @@ class _Message:
 
     def blocks(self) -> list[str]:
         """Return the headers, the text and the attachments."""
-        sender = _address(self._text(_SENDER), self._text(_SENDER_MAIL) or self._text(_SENDER_ADDRESS))
+        sender = _address(
+            self._property_text(_SENDER), self._property_text(_SENDER_MAIL) or self._property_text(_SENDER_ADDRESS)
+        )
         fields = {
             "From": sender,
-            "To": self._text(_TO),
-            "Cc": self._text(_CC),
-            "Bcc": self._text(_BCC),
+            "To": self._property_text(_TO),
+            "Cc": self._property_text(_CC),
+            "Bcc": self._property_text(_BCC),
             "Date": self._date(),
-            "Subject": self._text(_SUBJECT),
+            "Subject": self._property_text(_SUBJECT),
         }
         headers = [f"{name}: {' '.join(value.split())}" for name, value in fields.items() if value.strip()]
         return ["\n".join(headers), *self._body(), *self._attachment_blocks()]
 
     def _date(self) -> str:
-        match = _DATE.search(self._text(_HEADERS))
+        match = _DATE.search(self._property_text(_HEADERS))
         if match:
             return match[1]
         for tag in (_SENT, _DELIVERED):
@@ -119,10 +121,10 @@ class _Message:
         return ""
 
     def _body(self) -> list[str]:
-        text = self._text(_BODY)
+        text = self._property_text(_BODY)
         if text.strip():
             return [text.replace("\r\n", "\n")]
-        page = self._bytes(_HTML) or self._text(_HTML).encode("utf-8", "replace")
+        page = self._bytes(_HTML) or self._property_text(_HTML).encode("utf-8", "replace")
         if page:
             return html.convert(html.decode_text(page, self._page))[1]
         packed = self._bytes(_RTF)
@@ -134,10 +136,10 @@ class _Message:
         lines, inner = [], []
         for place in places[:MAX_ATTACHMENTS]:
             local = place[len(self._place) :]
-            name = self._text(_LONG_NAME, local) or self._text(_SHORT_NAME, local) or "unnamed"
+            name = self._property_text(_LONG_NAME, local) or self._property_text(_SHORT_NAME, local) or "unnamed"
             data = f"{place}__substg1.0_{_ATTACHED}0102"
             nested = f"{place}__substg1.0_{_ATTACHED}000d/"
-            facts = [self._text(_TYPE, local)] if self._text(_TYPE, local) else []
+            facts = [self._property_text(_TYPE, local)] if self._property_text(_TYPE, local) else []
             if data in self._container:
                 facts.append(f"{len(self._container.read(data))} bytes")
             elif f"{nested}__properties_version1.0" in self._container and self._depth < MAX_NESTED:

@@ -259,7 +259,7 @@ def _matrix(element: Element, depth: int) -> str:
     return "\\begin{matrix}" + " \\\\ ".join(rows) + "\\end{matrix}"
 
 
-def _lines(element: Element, depth: int) -> str:
+def _stacked_lines(element: Element, depth: int) -> str:
     rows = [_children(row, depth).strip() for row in element if NAMES[row.tag] == "m:e"]
     return "\\begin{aligned}" + " \\\\ ".join(rows) + "\\end{aligned}"
 
@@ -280,6 +280,6 @@ _WRITERS: dict[str, Callable[[Element, int], str]] = {
     "m:groupChr": _brace,
     "m:borderBox": _box,
     "m:m": _matrix,
-    "m:eqArr": _lines,
+    "m:eqArr": _stacked_lines,
 }
 """Functions by element. All other elements are written as their children in a row."""

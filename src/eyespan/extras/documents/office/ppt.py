@@ -121,12 +121,12 @@ class _Show:
             if kind == _HEADER:
                 holder = int.from_bytes(self._data[first : first + 4], "little")
             elif kind in (_CHARS, _BYTES):
-                text = self._text(kind, first, last)
+                text = self._atom_text(kind, first, last)
                 if text and text != "*":
                     yield text, holder
                 holder = -1
 
-    def _text(self, kind: int, start: int, end: int) -> str:
+    def _atom_text(self, kind: int, start: int, end: int) -> str:
         encoding = "cp1252" if kind == _BYTES else "utf-16-le"
         text = self._data[start:end].decode(encoding, "replace")
         return text.replace("\r", "\n").replace("\x0b", "\n").replace("\0", "").strip()
@@ -143,7 +143,7 @@ class _Show:
             elif kind == _HEADER:
                 holder = int.from_bytes(self._data[first : first + 4], "little")
             elif kind in (_CHARS, _BYTES) and self.slides:
-                self.slides[-1].add(self._text(kind, first, last), holder)
+                self.slides[-1].add(self._atom_text(kind, first, last), holder)
 
     def _add_shapes(self, slide: _Slide, offset: int | None) -> None:
         """Add the texts that stand in the slide itself, not in the list."""
@@ -157,7 +157,9 @@ class _Show:
             slide.add(text, holder)
         for record, first, last, _ in self._walk(start, end):
             if record == _MARGINS:
-                strings = [self._text(_STRING, a, b) for kind, a, b, _ in self._walk(first, last) if kind == _STRING]
+                strings = [
+                    self._atom_text(_STRING, a, b) for kind, a, b, _ in self._walk(first, last) if kind == _STRING
+                ]
                 slide.footers += [text for text in strings if text]
 
     def _add_notes(self, start: int, slides: dict[int, _Slide]) -> None:

@@ -262,11 +262,11 @@ class Slide:
             elif name == "a:tc":
                 if not rows:
                     rows.append([])  # a cell without a row
-                rows[-1].append("\n".join(self._lines(element)))
+                rows[-1].append("\n".join(self._paragraph_lines(element)))
             elif name not in _LEFT_OUT:
                 self._add_cells(element, rows)
 
-    def _lines(self, elements: Iterable[Element]) -> Iterator[str]:
+    def _paragraph_lines(self, elements: Iterable[Element]) -> Iterator[str]:
         """Yield the paragraphs of a cell. A table in a cell is text, one line for each row."""
         for element in elements:
             name = NAMES[element.tag]
@@ -278,7 +278,7 @@ class Slide:
                 self._add_cells(element, rows)
                 yield from (" | ".join([cell.replace("\n", " ") for cell in row]) for row in rows if any(row))
             elif name not in _LEFT_OUT:
-                yield from self._lines(element)
+                yield from self._paragraph_lines(element)
 
 
 _SHAPE_HANDLERS = Handlers(

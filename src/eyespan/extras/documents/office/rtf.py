@@ -165,7 +165,7 @@ class _Reader:
             elif sign is not None:
                 self._sign(sign)
             elif plain is not None:
-                self._text(plain)
+                self._add_text(plain)
         self._flush()
         while self._stack:
             self._close_group()
@@ -280,7 +280,7 @@ class _Reader:
         elif self._group.is_dropped:
             return
         elif sign in b"\\{}":
-            self._text(sign)
+            self._add_text(sign)
         elif sign == b"~":
             self._out.append("\u00a0")
         elif sign == b"_":
@@ -290,7 +290,7 @@ class _Reader:
 
     # --- text --------------------------------------------------------------------------------------------------------
 
-    def _text(self, plain: bytes) -> None:
+    def _add_text(self, plain: bytes) -> None:
         if self._skip:
             plain, self._skip = plain[self._skip :], max(0, self._skip - len(plain))
         if not self._group.is_dropped and plain:

@@ -386,7 +386,7 @@ class _ArrowColumn:
             return [self._viewed(view) for view in self._data.numbers("16s", at, count)]
         edges = list(pairwise(self._places.numbers("q" if kind in _LARGE else "i", at, count + 1)))
         if kind in _TEXTS:
-            return [self._text(self._data.take(start, end - start)) for start, end in edges]
+            return [self._decoded_text(self._data.take(start, end - start)) for start, end in edges]
         lists = [self._items(start, end - start) for start, end in edges]
         return [_as_map(entries) for entries in lists] if kind == _MAP else lists
 
@@ -395,13 +395,13 @@ class _ArrowColumn:
             raise _NotShown(f"a list of {size} items is too long")
         return self._children[0].values(at, size)
 
-    def _text(self, data: bytes) -> Any:
+    def _decoded_text(self, data: bytes) -> Any:
         return data.decode("utf-8", "replace") if "string" in _NAMES[self._field.kind] else data
 
     def _viewed(self, view: bytes) -> Any:
         """Return a text that stands in its view if it is short, else in another buffer."""
         size, _, number, offset = struct.unpack("<iiii", view)
-        return self._text(self._longer[number].take(offset, size) if size > 12 else view[4 : 4 + max(0, size)])
+        return self._decoded_text(self._longer[number].take(offset, size) if size > 12 else view[4 : 4 + max(0, size)])
 
 
 def _as_map(entries: list[Any]) -> Any:

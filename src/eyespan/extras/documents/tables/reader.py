@@ -184,7 +184,7 @@ class _Csv:
 
     def _records(self, delimiter: str) -> Iterator[tuple[list[str], int]]:
         """Yield each row, with its number of cells. A wide row has only its first `MAX_DESCRIBED_COLUMNS` cells."""
-        for row in csv.reader(self._lines(delimiter.encode()), delimiter=delimiter):
+        for row in csv.reader(self._csv_lines(delimiter.encode()), delimiter=delimiter):
             self._row_bytes = 0
             if row:
                 yield row, len(row) + self._left_out_cells
@@ -239,7 +239,7 @@ class _Csv:
     def _aligned(self, data: bytes) -> bytes:
         return data[: len(data) - len(data) % self._encoding.unit_bytes]
 
-    def _lines(self, delimiter: bytes) -> Iterator[str]:
+    def _csv_lines(self, delimiter: bytes) -> Iterator[str]:
         """Yield the lines; each is paid for before it is split."""
         transcoder = Transcoder(self._encoding)
         position = len(self._encoding.bom)

@@ -158,7 +158,7 @@ class _Writer:
         """Start a node; return False if its children are left out."""
         tag = node.tag
         if tag == "-text":
-            self._text(node.text(deep=False))
+            self._put_text(node.text(deep=False))
             return False
         if tag in _SKIPPED:
             return False
@@ -244,7 +244,7 @@ class _Writer:
             if tag == "li":
                 self._item = None
 
-    def _text(self, text: str) -> None:
+    def _put_text(self, text: str) -> None:
         if self._pre:
             self._line.append(text)
             return

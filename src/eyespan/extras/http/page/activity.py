@@ -120,7 +120,7 @@ class _FileSums:
     def add(self, text: Any, version: Any) -> bool:
         """Count a read; return True if everything it showed had been shown before."""
         self.reads += 1
-        lines = [_lines(one) for one in text.split(",")] if isinstance(text, str) else [_lines(text)]
+        lines = [_line_range(one) for one in text.split(",")] if isinstance(text, str) else [_line_range(text)]
         known = [one for one in lines if one is not None]
         if len(known) < len(lines):
             key = (str(version), str(text))
@@ -156,7 +156,7 @@ class _FileSums:
         }
 
 
-def _lines(text: Any) -> tuple[int, int] | None:
+def _line_range(text: Any) -> tuple[int, int] | None:
     """Return the first and the last line of a range of the log, such as "1-200"."""
     if isinstance(text, list) and len(text) == 2 and all(isinstance(end, int) for end in text):
         return (text[0], text[1]) if text[0] <= text[1] else None
