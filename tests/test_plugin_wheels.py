@@ -18,7 +18,7 @@ import pytest
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "plugins.md").read_text("utf-8")
 FILE = re.compile(r"^`([\w./]+)`:\n\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CALENDAR = b"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART:20261118\r\nSUMMARY:launch\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
-NO_CALENDAR = b"nothing\n"
+NO_CALENDAR = b"\0\1\2nothing\n"
 
 
 def examples() -> list[dict[str, str]]:

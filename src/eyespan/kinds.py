@@ -38,7 +38,7 @@ class Kind:
     signature: Signature | None = None
     """A function that returns True if the first bytes are of this kind."""
     suffixes: tuple[str, ...] = ()
-    """Names that make a file of this kind when no signature is found in its bytes."""
+    """Names that make a file of this kind when no signature is found in its bytes; a text only if the kind has none."""
     needs_suffix: bool = False
     """Files of other kinds have the signature too: a file needs the signature and one of the suffixes."""
     decoder: str = ""
