@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eyespan.signatures import Bytes
+from eyespan.signatures import Bytes, first_fit
 
 TYPES: tuple[tuple[str, Bytes], ...] = (
     ("program (ELF)", Bytes(0, b"\x7fELF")),
@@ -107,4 +107,4 @@ TYPES: tuple[tuple[str, Bytes], ...] = (
 
 def binary_type(first_bytes: bytes) -> str:
     """Return the name of the type of a file; "" if it is not known."""
-    return next((name for name, signature in TYPES if signature(first_bytes)), "")
+    return first_fit(TYPES, first_bytes) or ""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
@@ -68,7 +67,7 @@ class Engine:
 
         def list_now(name: str) -> Listing:
             # Always in a thread: no backend can promise that a directory answers.
-            with _loading(name):
+            with _Loading(name):
                 return self._wait(name, context, lambda guard, _: guard.list_beneath(name, after))
 
         return _by_either_name(path, list_now)
@@ -98,7 +97,7 @@ class Engine:
         context = context or CallContext(self.deadline_seconds)
 
         def describe_now(name: str) -> FullStatus:
-            with _loading(name):
+            with _Loading(name):
                 return self._wait(name, context, lambda guard, _: guard.describe_beneath(name))
 
         return _by_either_name(path, describe_now)
@@ -110,7 +109,7 @@ class Engine:
         """
 
         def explore_now(name: str) -> Survey:
-            with _loading(name):
+            with _Loading(name):
                 return self._wait(name, context, lambda guard, _: guard.explore_beneath(name, choose, take, max_bytes))
 
         return _by_either_name(path, explore_now)
@@ -133,7 +132,7 @@ class Engine:
                 break
             waiting = CallContext(4 * NAMES_SECONDS, may_block=context.may_block, ledger=context.ledger)
             try:
-                with _loading(root.path):
+                with _Loading(root.path):
                     self._wait(root.path, waiting, names.walker(seconds))
             except (TimedOut, Busy):
                 pass  # The file system does not respond: what is known has to do.
@@ -145,8 +144,10 @@ class Engine:
 
         Raises: ReadError.
         """
-        context = context or CallContext(self.deadline_seconds)
+        with _Loading(request.path):
+            return self._open(request, context or CallContext(self.deadline_seconds))
 
+    def _open(self, request: ReadRequest, context: CallContext) -> Opened:
         def open_named(path: str) -> Opened:
             named = request if path == request.path else replace(request, path=path)
             # A revision is spread over files that no backend can promise to open without blocking.
@@ -157,8 +158,7 @@ class Engine:
                     pass
             return self._open_in_thread(named, context)
 
-        with _loading(request.path):
-            return _by_either_name(request.path, open_named)
+        return _by_either_name(request.path, open_named)
 
     def read(self, request: ReadRequest, context: CallContext | None = None) -> Document:
         """Read the requested part of a file: open, read, close.
@@ -171,7 +171,7 @@ class Engine:
                 return self.read(request, context)
             finally:
                 context.finish()
-        with _loading(request.path), self.open(request, context) as opened:
+        with _Loading(request.path), self._open(request, context) as opened:
             return opened.read()
 
     def stream(self, request: ReadRequest, context: CallContext) -> Iterator[Part]:
@@ -179,7 +179,7 @@ class Engine:
 
         Raises: ReadError; Binary for a file that is neither text nor a document of the request.
         """
-        with _loading(request.path), self.open(request, context) as opened:
+        with _Loading(request.path), self._open(request, context) as opened:
             yield from opened.stream()
 
     def _open_in_thread(self, request: ReadRequest, context: CallContext) -> Opened:
@@ -309,16 +309,20 @@ def _nested(source: Source, request: ReadRequest, policy: Policy, context: CallC
     )
 
 
-@contextmanager
-def _loading(path: str) -> Iterator[None]:
+class _Loading:
     """Turn the failure to import a module, for lack of descriptors or memory, into the error of a read."""
-    try:
-        yield
-    except UNLOADED as error:
-        short = short_of(error, path)
-        if short is None:
-            raise
-        raise short from None
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, UNLOADED) and (short := short_of(error, self._path)) is not None:
+            raise short from None
 
 
 def _kind(source: Source, request: ReadRequest, context: CallContext) -> Kind:

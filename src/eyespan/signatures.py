@@ -5,7 +5,7 @@ Nothing here looks at names. A signature is a function that returns True if the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from eyespan.model import SNIFF_BYTES
@@ -26,6 +26,14 @@ class Bytes:
 
     def __call__(self, first_bytes: bytes) -> bool:
         return first_bytes.startswith(self.value, self.at) and (self.also is None or self.also(first_bytes))
+
+
+def first_fit(rows: Iterable[tuple[str, Bytes]], first_bytes: bytes) -> str | None:
+    """Return the name of the first row whose signature fits; None if none does."""
+    for name, signature in rows:
+        if first_bytes.startswith(signature.value, signature.at) and signature(first_bytes):
+            return name
+    return None
 
 
 def in_zip(directory: bytes) -> Bytes:
@@ -143,14 +151,14 @@ def _is_tga(first_bytes: bytes) -> bool:
     return 0 < width <= 16384 and 0 < height <= 16384 and (first_bytes[0] == 0 or kind not in (3, 11))
 
 
-_API_IMAGES: tuple[tuple[str, Signature], ...] = (
+_API_IMAGES: tuple[tuple[str, Bytes], ...] = (
     ("image/png", Bytes(0, b"\x89PNG\r\n\x1a\n")),
     ("image/jpeg", Bytes(0, b"\xff\xd8\xff")),
     ("image/gif", Bytes(0, (b"GIF87a", b"GIF89a"), also=is_binary)),
     ("image/webp", Bytes(0, b"RIFF", also=_is_webp)),
 )
 _PCX = tuple([b"\n%c\1%c" % (version, bits) for version in (0, 2, 3, 4, 5) for bits in (1, 2, 4, 8)])
-_IMAGES: tuple[tuple[str, Signature], ...] = (
+_IMAGES: tuple[tuple[str, Bytes], ...] = (
     *_API_IMAGES,
     ("image/bmp", Bytes(0, b"BM", also=_has_bmp_header)),
     ("image/tiff", Bytes(0, (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"))),
@@ -171,7 +179,7 @@ _IMAGES: tuple[tuple[str, Signature], ...] = (
     ("image/x-fli", Bytes(4, (b"\x11\xaf", b"\x12\xaf"), also=_is_fli)),
     ("image/x-cursor", Bytes(0, b"\0\0\2\0", also=_has_icons)),
     ("image/x-eps", Bytes(0, b"\xc5\xd0\xd3\xc6", also=_has_tiff)),
-    ("image/x-tga", _is_tga),  # last: it has no signature of its own
+    ("image/x-tga", Bytes(0, b"", also=_is_tga)),  # last: it has no signature of its own
 )
 
 
@@ -183,7 +191,7 @@ def api_image_type(first_bytes: bytes) -> str | None:
 
 def image_type(first_bytes: bytes) -> str | None:
     """Return the media type of an image that can be shown, perhaps converted, by its first bytes; None for others."""
-    return next((media_type for media_type, signature in _IMAGES if signature(first_bytes)), None)
+    return first_fit(_IMAGES, first_bytes)
 
 
 def is_image(first_bytes: bytes) -> bool:

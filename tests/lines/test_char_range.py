@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from unittest import mock
-
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyespan import Workspace
 from eyespan.lines.char_range import CharRangeReader
 from eyespan.model import CharRange, ReadRequest, Tail
-from eyespan.readers import text
 from tests.sizes import examples
 
 texts = st.lists(st.sampled_from(["a", "é", "語", "🙂", "\n", "\r\n", "\r", "\t", "\u2028", "word "]), max_size=60).map(
@@ -62,23 +59,6 @@ def test_only_undecodable_pieces_of_the_range_are_counted(directory, data, selec
 
     assert facts.get("replaced", 0) == replaced
     assert "\udfff" not in bytes(part.data).decode()
-
-
-@settings(deadline=None, max_examples=examples(150))
-@given(
-    st.lists(PIECES, max_size=40).map(b"".join),
-    st.integers(1, 8),
-    st.none() | st.integers(0, 5),
-    st.none() | st.integers(1, 60),
-)
-@example(b"\n\xff", 1, 0, None)
-def test_a_small_file_is_read_in_memory_as_it_is_read_in_blocks(directory, data, first, extra, limit):
-    selection = CharRange(first, 1, None if extra is None else first + extra, limit)
-    in_memory = read(directory, data, selection)
-    with mock.patch.object(text, "_range_in_memory", return_value=None):
-        in_blocks = read(directory, data, selection)
-
-    assert in_memory == in_blocks
 
 
 @settings(deadline=None, max_examples=examples(150))

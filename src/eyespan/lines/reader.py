@@ -151,15 +151,23 @@ class LineReader:
         The lines of `first=0` have no numbers.
         """
         block, start = finder.scan.block_with(offset)
-        if count is not None and len(block) - start <= self.squeeze_bytes:
-            stop = self._encoding.nth(block, count, start)
-            if stop >= 0:  # the block holds all of it
+        if len(block) - start <= self.squeeze_bytes:
+            stop = -1 if count is None else self._encoding.nth(block, count, start)
+            if count is not None and stop >= 0:  # the block holds all of it
                 data = block[start:stop] if self._transcoder is None else self._transcoder.feed(block[start:stop])
                 offset += stop - start
                 more = stop < len(block) or finder.scan.has_more(offset)
                 next_line = LineStart(offset, first + count)
                 end = finder.known_end(next_line, self._request.total) if more else next_line
                 return self._part(data, first=first, line_count=count, end=end, more=more), offset
+            if finder.scan.is_end(offset + len(block) - start):  # the block holds all the lines that there are
+                data, offset = block[start:], offset + len(block) - start
+                is_inside = bool(data) and not self._encoding.ends_line(data)
+                lines = self._encoding.count(data) + is_inside
+                if self._transcoder is not None:
+                    data = self._transcoder.feed(data, final=True)
+                end = LineStart(offset, first + lines - is_inside, is_inside)
+                return self._part(data, first=first, line_count=lines, end=end), offset
         return self._collect_blocks(finder, offset, block[start:], first, count)
 
     def _collect_blocks(

@@ -102,7 +102,13 @@ class Scan:
         first_bytes = self.source.first_bytes
         if offset < len(first_bytes):
             return first_bytes[offset : offset + size_bytes]
-        return self.source.read_at(offset, size_bytes)
+        return b"" if self.is_end(offset) else self.source.read_at(offset, size_bytes)
+
+    def is_end(self, offset: int) -> bool:
+        """Return True if the source is known to end there, because all of it is in memory."""
+        source = self.source
+        size_bytes = len(source.first_bytes)
+        return offset == size_bytes == source.size_bytes < source.max_first_bytes and source.has_exact_size
 
     def read_fully(self, offset: int, size_bytes: int) -> bytes:
         """Return `size_bytes` bytes from `offset`, or less at the end of the source. Ignores the limit."""

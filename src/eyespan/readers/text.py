@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from eyespan import _native
 from eyespan.context import CallContext
 from eyespan.lines.block import grow
-from eyespan.lines.encodings import READ_BYTES, UTF8, Encoding, char_width, choose, transcode
+from eyespan.lines.encodings import UTF8, Encoding, choose, transcode
 from eyespan.lines.reader import LineReader
 from eyespan.lines.rows import Rows
 from eyespan.lines.whole import ConvertedSource, decoded
 from eyespan.model import (
-    NO_TOTAL,
     Block,
     CharRange,
     Document,
@@ -61,16 +59,6 @@ def read_parts(
     """
     if not encoding.has_lines:
         return _read_decoded(source, request, selection, encoding, context)
-    if type(selection) is Lines and encoding.name == "utf-8" and not encoding.bom:
-        part = _window_in_memory(source, request, selection)
-        if part is not None:
-            return (part,), _encoding_facts(
-                request, encoding, None, part.data
-            ) if request.reports_encoding else NO_FACTS
-    if type(selection) is CharRange and encoding.name == "utf-8" and not encoding.bom:
-        part = _range_in_memory(source, request, selection, context)
-        if part is not None:
-            return (part,), {"encoding": "utf-8", "encoding_found": encoding.how, "bom": False}
     if isinstance(selection, CharRange) or (isinstance(selection, Tail) and selection.max_bytes is not None):
         from eyespan.lines.char_range import read_char_range
 
@@ -167,58 +155,6 @@ def _encoding_facts(
     if encoding.confidence is not None:
         facts["encoding_confidence"] = encoding.confidence
     return facts
-
-
-def _window_in_memory(source: Source, request: ReadRequest, selection: Lines) -> TextPart | None:
-    """Return a window of a small UTF-8 file whose first bytes are all of it; None if a `LineReader` is needed."""
-    data = source.first_bytes
-    limits = request.limits
-    if len(data) != source.size_bytes:
-        return None
-    if limits.max_scan_bytes is not None and len(data) > limits.max_scan_bytes:
-        return None
-    if limits.max_whole_bytes is not None and len(data) > limits.max_whole_bytes:
-        return None
-    ends_open = bool(data) and data[-1] != 10
-    total = _native.count(data) + ends_open
-    first, count = selection.first, selection.count
-    if first == 1 and (count is None or count >= total):
-        returned = available = total
-    else:
-        available = max(0, total - first + 1)
-        returned = available if count is None else max(0, min(count, available))
-        start = end = 0
-        if returned:
-            start = _native.nth(data, first - 1) if first > 1 else 0
-            end = _native.nth(data, returned, start) if returned < available else len(data)
-        data = data[start:end]
-    return TextPart(
-        data=data,
-        first_line=first,
-        line_count=returned,
-        total_lines=total,
-        more=returned < available,
-        ends_open=ends_open,
-    )
-
-
-def _range_in_memory(source: Source, request: ReadRequest, wanted: CharRange, context: CallContext) -> TextPart | None:
-    """Return whole lines of a small file in valid UTF-8; None if a `CharRangeReader` is needed."""
-    if wanted.column > 1 or request.total == NO_TOTAL or not source.has_exact_size:
-        return None
-    count = None if wanted.last is None else wanted.last - wanted.first + 1
-    part = _window_in_memory(source, request, Lines(wanted.first, count))
-    if part is None or not part.line_count or (wanted.max_chars is not None and len(part.data) > wanted.max_chars):
-        return None
-    data = part.data
-    width = 1
-    if not data.isascii():
-        try:
-            width = char_width(data.decode("utf-8"))
-        except UnicodeDecodeError:
-            return None
-    context.charge(READ_BYTES[width] * len(data))
-    return part
 
 
 def _read_block(
