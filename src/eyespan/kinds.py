@@ -71,19 +71,18 @@ class Kind:
 
 
 _PDF = b"%PDF-"
-_PDF_STARTS = (_PDF, b"\xef\xbb\xbf" + _PDF)
 
 
 def is_pdf(first_bytes: bytes) -> bool:
     """Return True if the signature of a PDF is near the start, where PDF readers search for it, and no other before."""
-    if first_bytes.startswith(_PDF_STARTS):
-        return True
     return _PDF in first_bytes[:1024] and not container(first_bytes) and not binary_type(first_bytes)
 
 
 def _is_pdf_file(first_bytes: bytes) -> bool:
     # A signature after other bytes counts only if they are not text: a text may mention it.
-    return is_pdf(first_bytes) and (first_bytes.startswith(_PDF_STARTS) or is_binary(first_bytes))
+    if first_bytes.startswith((_PDF, b"\xef\xbb\xbf" + _PDF)):
+        return True
+    return is_pdf(first_bytes) and is_binary(first_bytes)
 
 
 PDF = Kind(

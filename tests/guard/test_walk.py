@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 
 import pytest
 
-from eyespan import _native
-from eyespan.guard import Root, walk
-from tests.descriptors import leaked, open_descriptors
+from eyespan.guard import walk
 
 from .fake_os import FakeOs, failing
 from .guard_calls import answer, ask
@@ -53,41 +50,6 @@ def test_a_file_that_is_replaced_before_it_is_opened_is_checked_again(make_guard
 
     assert answer(make_guard(tmp_path, backend="walk-by-name"), "file") == b"text"
     assert swapped == ["file"]
-
-
-@pytest.mark.skipif(_native.open_beneath is None, reason="the accelerator is not built, or not for Linux")
-@pytest.mark.parametrize("way", ["a/b/c", "a/none/c", "a/b/c/d", "a/link/c", "a/b/pipe", "a/b", "n" * 300 + "/c"])
-def test_the_walk_in_c_opens_a_plain_path_and_leaves_nothing_else_open(tmp_path, way):
-    (tmp_path / "a/b").mkdir(parents=True)
-    (tmp_path / "a/b/c").write_bytes(b"text")
-    (tmp_path / "a/link").symlink_to("b")
-    os.mkfifo(tmp_path / "a/b/pipe")
-    root = Root(tmp_path)
-    before = open_descriptors()
-
-    found = None
-    with contextlib.suppress(OSError):
-        found = _native.open_beneath(root.fd, way, True, b"", False, 100, root.device, -1, True)
-    kept = [] if found is None or found.fd < 0 else [str(found.fd)]
-
-    assert leaked(before) == kept
-    assert (found is not None and found.plain, found and found.head) == (
-        (True, b"text") if way == "a/b/c" else (False, None)
-    )
-    for fd in kept:
-        os.close(int(fd))
-    root.close()
-
-
-@pytest.mark.parametrize("path", ["", ".", "..", "./a", "a/..", "a//b", "/etc", "a/"])
-@pytest.mark.skipif(_native.open_beneath is None, reason="the accelerator is not built, or not for Linux")
-def test_the_walk_in_c_refuses_paths_with_dots_and_empty_names(tmp_path, path):
-    (tmp_path / "a").mkdir()
-    root = Root(tmp_path)
-
-    with pytest.raises(OSError, match="Invalid argument"):
-        _native.open_beneath(root.fd, path, True, b"", False, 100, root.device, -1, True)
-    root.close()
 
 
 @pytest.mark.parametrize("backend", ["openat2", "walk", "walk-by-name"])

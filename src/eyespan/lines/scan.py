@@ -108,7 +108,7 @@ class Scan:
         """Return True if the source is known to end there, because all of it is in memory."""
         source = self.source
         size_bytes = len(source.first_bytes)
-        return offset == size_bytes == source.size_bytes < source.max_first_bytes and source.has_exact_size
+        return 0 < offset == size_bytes == source.size_bytes < source.max_first_bytes and source.has_exact_size
 
     def read_fully(self, offset: int, size_bytes: int) -> bytes:
         """Return `size_bytes` bytes from `offset`, or less at the end of the source. Ignores the limit."""
