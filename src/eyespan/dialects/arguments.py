@@ -117,7 +117,7 @@ _MISSING = object()
 def checked(arguments: Any, fields: Sequence[Field], wording: Wording, prefix: str = "") -> dict[str, Any]:
     """Return the values of the fields: types first, in order, then bounds. Raises: BadArguments."""
     if not isinstance(arguments, dict):
-        raise wording.bad(wording.not_object.format(found=found(arguments)))
+        raise wording.bad(wording.not_object.format(found=found(arguments), value=shown(arguments)))
     if wording.unknown:
         known = {name for one in fields for name in (one.name, *one.aliases)}
         for name in arguments:

@@ -128,18 +128,31 @@ class Window:
             count = self.max_lines if count is None else min(count, self.max_lines)
         return Lines(first, count)
 
+    def is_capped(self, values: Mapping[str, Any]) -> bool:
+        """Return True if arguments ask for more lines than an answer has."""
+        if self.max_lines is None:
+            return False
+        last, count = values.get(self.last), values.get(self.count)
+        if last is not None:
+            count = last - (values.get(self.first) or self.origin) + 1
+        return count is None or count > self.max_lines
+
 
 @dataclass(frozen=True, slots=True)
 class Gutter:
-    """What stands before a line: `lead`, its number right-aligned in `width`, `mark`."""
+    """What stands before a line: `lead`, its number right-aligned in `width`, `mark`.
+
+    A width of -1 is that of the last number shown.
+    """
 
     mark: str = "\t"
     width: int = 0
     lead: str = ""
 
-    def row(self, number: int, line: str) -> str:
-        """Return a line with its number."""
-        return f"{self.lead}{number:>{self.width}}{self.mark}{line}"
+    def rows(self, first: int, lines: Sequence[str]) -> str:
+        """Return lines with their numbers."""
+        width = len(str(first + len(lines) - 1)) if self.width < 0 else self.width
+        return "\n".join([f"{self.lead}{first + at:>{width}}{self.mark}{line}" for at, line in enumerate(lines)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +222,8 @@ class TableDialect(Dialect):
     """The same in bytes of UTF-8, cut between characters."""
     max_size: int | None = None
     """The most that the lines of an answer may take, as counted by `size_of`; None: any window is shown whole."""
+    keeps_first = False
+    """The first line is shown whether or not it fits."""
     answers: Mapping[str, str] = {"any": "{body}"}
     """The text around the lines, by the state of the page: "empty", "past_end", "full", "more", "part" (the end of the
     file, but not its start), "end", "any". Filled in are `body`, `path`, `first`, `last`, `count`, `total`, `left`,
@@ -239,7 +254,7 @@ class TableDialect(Dialect):
     """The dialect's own codes, by the names of `error_texts`."""
 
     def _spec(self) -> ToolSpec:
-        names = {one.name for one in self.fields}
+        names = {one.name for field in self.fields for one in (field, *field.fields)}
         window = self.window
         for name in (self.paths.field, window.first, window.count, window.last):
             if name and name not in names:
@@ -254,7 +269,10 @@ class TableDialect(Dialect):
 
     def run(self, arguments: Any, engine: Engine, context: CallContext | None) -> Reply:
         context = context or CallContext(engine.deadline_seconds)
-        call = self.parse(arguments, engine.admit)
+        return self.answer(self.parse(arguments, engine.admit), engine, context)
+
+    def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
+        """Read one file. Raises: BadArguments, ReadError."""
         roots = engine.guard.roots
         try:
             with self.opened(self.plan(call, self.paths.resolved(call.path, roots)), engine, context) as opened:
@@ -394,7 +412,8 @@ class TableDialect(Dialect):
         if gutter is None:
             body = unnumbered(part)
         else:
-            style = {"lead": gutter.lead, "width": gutter.width, "mark": gutter.mark}
+            width = len(str(part.first_line + part.line_count - 1)) if gutter.width < 0 else gutter.width
+            style = {"lead": gutter.lead, "width": width, "mark": gutter.mark}
             body, cut = numbered_counting(part, **style, max_chars=self.line_chars or 0, max_bytes=self.line_bytes or 0)
         page = Page(
             body=body,
@@ -421,20 +440,21 @@ class TableDialect(Dialect):
         cut: list[int] = []
         size = 0
         more = is_full = False
+        last = window.first + (window.count or self.max_size) - 1
         for number, line in rows:
             if len(shown) == window.count:
-                more = True
+                more, is_full = True, self.window.is_capped(call.values)
                 break
             line, is_cut = self.shortened(number, line)
-            size += self.size_of(number, line) + (1 if shown else 0)
-            if size > self.max_size and self.ends_before(number, window.first):
+            size += self.size_of(line, last, is_first=not shown)
+            if size > self.max_size and (shown or not self.keeps_first):
                 more = is_full = True
                 break
             if is_cut:
                 cut.append(number)
-            shown.append(line if self.gutter is None else self.gutter.row(number, line))
+            shown.append(line)
         return Page(
-            body="\n".join(shown),
+            body="\n".join(shown) if self.gutter is None else self.gutter.rows(window.first, shown),
             first=window.first,
             count=len(shown),
             more=more,
@@ -452,13 +472,9 @@ class TableDialect(Dialect):
             return line, False
         return line[: self.line_chars] + self.line_mark, True
 
-    def size_of(self, number: int, line: str) -> int:
-        """Return what a line counts for in `max_size`: its bytes."""
-        return len(line.encode("utf-8", "replace"))
-
-    def ends_before(self, number: int, first: int) -> bool:
-        """Return True if a line that does not fit is left out, though it may be the first one."""
-        return True
+    def size_of(self, line: str, last: int, *, is_first: bool) -> int:
+        """Return what a line counts for in `max_size`: its bytes and a line feed. `last` is the last line asked for."""
+        return len(line.encode("utf-8", "replace")) + (not is_first)
 
     # --- errors ------------------------------------------------------------------------------------------------------
 
