@@ -24,6 +24,7 @@ CORE = {
     "forge": "eyespan.dialects.forge:Forge",
     "claude": "eyespan.dialects.claude:Claude",
     "claude-upstream": "eyespan.dialects.claude:ClaudeUpstream",
+    "claude@2.1": "eyespan.dialects.claude:Claude21",
 }
 
 

@@ -86,7 +86,7 @@ class Claude(FileDialect):
     name = "claude"
     summary = "cat -n, images, PDFs page by page, notebooks, reminders for empty files; offset from 0"
     counts_cut_lines = True
-    notice_tags = ("<system-reminder>",)
+    notice_tags: tuple[str, ...] = ("<system-reminder>",)
     settings = {
         "can_read_pdf": True,
         "pdf": "pages",
@@ -105,6 +105,15 @@ class Claude(FileDialect):
     first_offset = 0
     trusts_pdf_names = True
     """A text that is named .pdf is refused as a PDF."""
+    number_width = 6
+    more_notice = (
+        "<system-reminder>Lines {first}-{last}{of} are shown. To read on, use offset {next}.</system-reminder>"
+    )
+    binary_advice = "Please use appropriate tools for binary file analysis."
+    size_advice = (
+        "Please use offset and limit parameters to read specific portions of the file, or use the GrepTool to search "
+        "for specific content."
+    )
 
     def _configure(self, settings: Mapping[str, Any]) -> None:
         for name in ("default_read_lines", "max_line_length"):
@@ -192,10 +201,12 @@ class Claude(FileDialect):
             return _reminder(text, {"total_lines": total, "lines_returned": 0, "truncated": False})
         size = document.facts.size_bytes
         if self.max_bytes is not None and args.is_whole and size > self.max_bytes:
-            raise _too_large(f"{_kilobytes(size)}) exceeds maximum allowed size ({_kilobytes(self.max_bytes)}")
-        view, cut_lines = numbered_counting(part, width=6, mark=self.separator, max_chars=self.max_line_chars)
+            raise self._too_large(f"{_kilobytes(size)}) exceeds maximum allowed size ({_kilobytes(self.max_bytes)}")
+        view, cut_lines = numbered_counting(
+            part, width=self.number_width, mark=self.separator, max_chars=self.max_line_chars
+        )
         if self.max_tokens is not None and (cost := estimate(view)) > self.max_tokens:
-            raise _too_large(f"{cost} tokens) exceeds maximum allowed tokens ({self.max_tokens}")
+            raise self._too_large(f"{cost} tokens) exceeds maximum allowed tokens ({self.max_tokens}")
         content: list[Content] = [TextContent(view)]
         facts: dict[str, Any] = {"lines_returned": returned, "truncated": part.more}
         if total is not None:
@@ -215,10 +226,11 @@ class Claude(FileDialect):
         last = first + count - 1
         of = "" if total is None else f" of {total}"
         following = last + self.first_offset  # the offset of line `last + 1`
-        return (
-            f"<system-reminder>Lines {first}-{last}{of} are shown. "
-            f"To read on, use offset {following}.</system-reminder>"
-        )
+        return self.more_notice.format(first=first, last=last, of=of, next=following)
+
+    def _too_large(self, fact: str) -> BadArguments:
+        """Return the refusal of the shipped product, in its words."""
+        return BadArguments("too_large", f"File content ({fact}). {self.size_advice}")
 
     def render_error(self, error: ReadError) -> ReplyError:
         match error:
@@ -234,7 +246,7 @@ class Claude(FileDialect):
                 suffix = f".{name.rpartition('.')[2]} " if "." in name.strip(".") else ""
                 text = (
                     f"This tool cannot read binary files. The file appears to be a binary {suffix}file. "
-                    "Please use appropriate tools for binary file analysis."
+                    f"{self.binary_advice}"
                 )
             case errors.Unreadable():
                 text = f"This {KIND_NAMES.get(error.kind, error.kind)} cannot be read: {error}"
@@ -274,13 +286,22 @@ class ClaudeUpstream(Claude):
     trusts_pdf_names = False
 
 
-def _too_large(fact: str) -> BadArguments:
-    """Return the refusal of the shipped product, in its words."""
-    text = (
-        f"File content ({fact}). Please use offset and limit parameters to read specific portions of the file, or use "
-        "the GrepTool to search for specific content."
+class Claude21(ClaudeUpstream):
+    """The tool as the product behaves since 2.1: `N<TAB>` flush left, `pages`, other advice."""
+
+    name = "claude@2.1"
+    summary = "as claude-upstream, with the behaviour of Claude Code 2.1.325: `N<TAB>` flush left, pages"
+    settings = {**ClaudeUpstream.settings, "line_number_format": "tab", "has_pages": True}
+    number_width = 0
+    more_notice = "[Truncated: PARTIAL view \u2014 lines {first}-{last}{of} are shown; to read on, use offset {next}]"
+    notice_tags = (*Claude.notice_tags, "[Truncated: PARTIAL view")
+    binary_advice = (
+        "Use a skill for this file type if one is available, or a shell command or script that can read the format."
     )
-    return BadArguments("too_large", text)
+    size_advice = (
+        "Use offset and limit parameters to read specific portions of the file, or search for specific content instead "
+        "of reading the whole file."
+    )
 
 
 def _kilobytes(size_bytes: int) -> str:

@@ -64,14 +64,12 @@ class Paths:
     """`.` and `..` are resolved in the text and a slash at the end is dropped, as most programs do. Otherwise the file
     system resolves them, and the text only if that leads out of the root and back."""
     has_mentions: bool = False
-    """A leading `@` is dropped."""
+    """A missing file whose name begins with `@` is tried without it."""
     shows_absolute: bool = False
     """Answers and errors name the absolute path, not the path as it was asked for."""
 
     def resolved(self, asked: str, roots: Sequence[Root]) -> str:
         """Return the path to read."""
-        if self.has_mentions:
-            asked = asked.removeprefix("@")
         return normal_path(asked, roots) if self.is_lexical else asked
 
     def shown(self, asked: str, roots: Sequence[Root]) -> str:
@@ -324,11 +322,15 @@ class TableDialect(Dialect):
         """Open the file. Raises: ReadError."""
         try:
             return engine.open(request, context)
-        except errors.OutsideRoot:
-            normal = normal_path(request.path, engine.guard.roots)
-            if normal == request.path:
+        except errors.NotFound:
+            other = request.path.lstrip("@/") if request.path.startswith("@") and self.paths.has_mentions else ""
+            if not other:
                 raise
-        return engine.open(replace(request, path=normal), context)
+        except errors.OutsideRoot:
+            other = normal_path(request.path, engine.guard.roots)
+            if other == request.path:
+                raise
+        return engine.open(replace(request, path=other), context)
 
     def list_directory(self, call: Call, engine: Engine, context: CallContext) -> Reply | None:
         """Return the names in a directory; None: it is an error. Raises: BadArguments, ReadError."""

@@ -8,37 +8,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eyespan import _native, errors
 from eyespan.context import CallContext
-from eyespan.dialects.arguments import as_whole, refusal, shown
-from eyespan.dialects.base import Admit, Dialect, ToolsetDialect, text_notes
+from eyespan.dialects.arguments import Field, Wording, checked
+from eyespan.dialects.base import Admit, ToolsetDialect, text_notes
 from eyespan.dialects.measures import measure
 from eyespan.dialects.media import image_blocks, media_block
 from eyespan.dialects.rendering import charge_text
 from eyespan.dialects.rows import raw_lines
+from eyespan.dialects.table import Call, Paths, TableDialect, Window
 from eyespan.engine import Engine
 from eyespan.errors import ReadError
 from eyespan.escape import valid_text, written_path
 from eyespan.model import (
     EXACT_TOTAL,
     MIB,
-    NUL_IS_BINARY,
     BytesPart,
     Content,
     Document,
-    DocumentOptions,
     Limits,
     Lines,
-    PdfOptions,
     ReadRequest,
     Reply,
-    ReplyError,
     TextContent,
     TextPart,
-    ToolSpec,
 )
 
 if TYPE_CHECKING:
@@ -54,9 +50,6 @@ MAX_FILES = 500
 MAX_TEXT_BYTES = 8 * MIB
 """The most text of one `read_many_files`."""
 MAX_ENTRIES = 50_000
-_LIMITS = Limits(max_file_bytes=MAX_FILE_BYTES, max_line_bytes=4 * (MAX_LINE_CHARS + 2), max_line_chars=MAX_LINE_CHARS)
-_OPTIONS = DocumentOptions(pdf=PdfOptions(is_whole=True))
-_DOCUMENTS = frozenset(("image", "pdf"))
 _MEDIA_TYPES = {
     ".mp3": "audio/mpeg",
     ".wav": "audio/wav",
@@ -95,122 +88,94 @@ _EXCLUDED_SUFFIXES = frozenset(
     ]
 )
 _EXCLUDED_NAMES = frozenset((".ds_store", ".env", "gemini.md"))
+_GLOB = {"type": "string", "minLength": 1}
 END = "\n--- End of content ---"
 
 
-@dataclass(frozen=True, slots=True)
-class GeminiArgs:
-    """The checked arguments of a call; each tool uses some of them."""
-
-    file_path: str = ""
-    first: int = 1
-    last: int | None = None
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    uses_defaults: bool = True
-
-
-class _GeminiTool(Dialect):
+class _GeminiTool(TableDialect):
     """One of the two tools."""
 
     name = "gemini"
     summary = "read_file with start_line/end_line and read_many_files with globs, as in Gemini CLI"
     sends_documents = True
+    wording = Wording(
+        code="invalid_tool_params",
+        not_object="params must be object",
+        missing="params must have required property '{name}'",
+        type="params/{name} must be {type}",
+        below="params/{name} must be >= {bound}",
+        empty="The '{name}' parameter must be non-empty.",
+    )
+    window = Window(lines=DEFAULT_LINES)
+    line_chars = MAX_LINE_CHARS
+    read_limits = Limits(max_file_bytes=MAX_FILE_BYTES)
+    documents = frozenset(("image", "pdf"))
+    text_encoding = "bom"
+    total = EXACT_TOTAL
+    error_texts = {
+        "not_found": "Could not read file because no file was found at the specified path.",
+        "directory": "Could not read file because the provided path is a directory, not a file.",
+        "too_large": f"File size exceeds the {MAX_FILE_BYTES // MIB}MB limit.",
+        "outside_root": 'Path not in workspace: Attempted path "{path}" resolves outside the allowed workspace '
+        "directories",
+        "policy_denied": "File path '{path}' is ignored by the rule {rule}.",
+        "any": "Error reading file {path}: {system}",
+    }
 
-    def run(self, arguments: Any, engine: Engine, context: CallContext | None) -> Reply:
-        args = self.parse(arguments, engine.admit)
-        assert context is not None
-        return self.answer(args, engine, context)
+    def plan(self, call: Call, path: str) -> ReadRequest:
+        return replace(super().plan(call, path), wants_bytes=True)
 
-    def answer(self, args: Any, engine: Engine, context: CallContext) -> Reply:
-        """Answer a call. Raises: BadArguments, ReadError."""
-        raise NotImplementedError  # abstract
-
-    def _read(self, args: GeminiArgs, engine: Engine, context: CallContext) -> tuple[Document, dict[str, Any]]:
+    def _read(self, call: Call, path: str, engine: Engine, context: CallContext) -> tuple[Document, dict[str, Any]]:
         """Read one file, and measure it. Raises: ReadError."""
-        count = DEFAULT_LINES if args.last is None else args.last - args.first + 1
-        request = ReadRequest(
-            args.file_path,
-            selection=Lines(args.first, count),
-            limits=_LIMITS,
-            text_rule=NUL_IS_BINARY,
-            documents=_DOCUMENTS,
-            options=_OPTIONS,
-            encoding=self.encoding or "bom",
-            reports_encoding=self.encoding is not None,
-            wants_bytes=True,
-            total=EXACT_TOTAL,
-        )
-        document = engine.read(request, context)
+        request = self.plan(call, path)
+        with self.opened(request, engine, context) as opened:
+            document = opened.read()
         for part in document.parts:
             if isinstance(part, TextPart):
                 charge_text(part, context)
         return document, measure(request, document, max_line_bytes=None, max_line_chars=MAX_LINE_CHARS)
 
-    def render_error(self, error: ReadError) -> ReplyError:
-        path = written_path(error.path)
-        match error:
-            case errors.NotFound():
-                text = "Could not read file because no file was found at the specified path."
-            case errors.NotRegular(what="directory"):
-                text = "Could not read file because the provided path is a directory, not a file."
-            case errors.TooLarge():
-                text = f"File size exceeds the {MAX_FILE_BYTES // MIB}MB limit."
-            case errors.OutsideRoot():
-                text = (
-                    f'Path not in workspace: Attempted path "{path}" resolves outside the allowed workspace directories'
-                )
-            case errors.PolicyDenied(rule=""):
-                text = "This tool is denied by policy."
-            case errors.PolicyDenied():
-                text = f"File path '{path}' is ignored by the rule {error.rule}."
-            case _:
-                text = f"Error reading file {path}: {error}"
-        return ReplyError(error.code, text)
+
+def _line(name: str, text: str) -> Field:
+    return Field(name, "integer", text, minimum=1)
 
 
 class GeminiReadFile(_GeminiTool):
     """`read_file`: one file, or a range of its lines."""
 
-    def _spec(self) -> ToolSpec:
-        line = {"type": "number", "minimum": 1}
-        schema = {
-            "type": "object",
-            "properties": {
-                "file_path": {"type": "string", "description": "The path to the file to read."},
-                "start_line": {**line, "description": "The first line to read, counted from 1."},
-                "end_line": {**line, "description": "The last line to read, counted from 1 and included."},
-            },
-            "required": ["file_path"],
-        }
-        text = (
-            "Reads a file. Text comes by lines; a long file is cut, with a notice that explains how to read on with "
-            "start_line and end_line. Images, audio and PDFs come as such."
-        )
-        return ToolSpec("read_file", text, schema)
+    tool = "read_file"
+    description = (
+        "Reads a file. Text comes by lines; a long file is cut, with a notice that explains how to read on with "
+        "start_line and end_line. Images, audio and PDFs come as such."
+    )
+    fields = (
+        Field("file_path", "string", "The path to the file to read.", required=True),
+        _line("start_line", "The first line to read, counted from 1."),
+        _line("end_line", "The last line to read, counted from 1 and included."),
+    )
+    paths = Paths("file_path", has_mentions=True)
+    window = Window(first="start_line", last="end_line", lines=DEFAULT_LINES)
 
-    def parse(self, arguments: Any, admit: Admit) -> GeminiArgs:
-        fields = _object(arguments)
-        path = fields.get("file_path")
-        if not isinstance(path, str):
-            raise _bad(f"params/file_path must be string, not {shown(path)}")
-        if not path.strip():
-            raise _bad("The 'file_path' parameter must be non-empty.")
-        first, last = _line(fields, "start_line"), _line(fields, "end_line")
-        if first is not None and last is not None and first > last:
-            raise _bad("start_line cannot be greater than end_line")
-        return GeminiArgs(file_path=path, first=first or 1, last=last)
+    def check(self, values: dict[str, Any]) -> None:
+        if values["start_line"] and values["end_line"] and values["start_line"] > values["end_line"]:
+            raise self.wording.bad("start_line cannot be greater than end_line")
 
-    def answer(self, args: GeminiArgs, engine: Engine, context: CallContext) -> Reply:
-        document, measures = self._read(args, engine, context)
+    def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
+        try:
+            path = self.paths.resolved(call.path, engine.guard.roots)
+            document, measures = self._read(call, path, engine, context)
+        except ReadError as error:
+            error.path = call.path
+            raise
         notes = text_notes(document)
         block = _content(document, engine)
         if block is not None:
             return Reply((block,), None, None, notes, measures)
         part: Any = document.parts[0]
         if not part.line_count and part.total_lines:
-            raise _bad(f"start_line {args.first} is after the end: the file has {part.total_lines} lines")
-        is_cut = args.first > 1 or part.more or "cut_lines" in measures
+            text = f"start_line {part.first_line} is after the end: the file has {part.total_lines} lines"
+            raise self.wording.bad(text)
+        is_cut = part.first_line > 1 or part.more or "cut_lines" in measures
         text = _text(part, _notice(part) if is_cut else "")
         return Reply((TextContent(text),), None, None, notes, measures)
 
@@ -218,59 +183,58 @@ class GeminiReadFile(_GeminiTool):
 class ReadManyFiles(_GeminiTool):
     """`read_many_files`: the files that globs match, one after the other."""
 
-    def _spec(self) -> ToolSpec:
-        globs = {"type": "array", "items": {"type": "string", "minLength": 1}}
-        schema = {
-            "type": "object",
-            "properties": {
-                "include": {
-                    **globs,
-                    "minItems": 1,
-                    "description": 'Globs or paths, as in ["src/**/*.ts", "README.md"].',
-                },
-                "exclude": {**globs, "default": [], "description": "Globs of files to leave out."},
-                "recursive": {
-                    "type": "boolean",
-                    "default": True,
-                    "description": "** in a glob decides; kept for hosts.",
-                },
-                "useDefaultExcludes": {
-                    "type": "boolean",
-                    "default": True,
-                    "description": "Leave out node_modules, .git, build results and binary files.",
-                },
-            },
-            "required": ["include"],
-        }
-        text = (
-            "Reads the files that globs match and returns them one after the other, each after a line with its path. "
-            "Images, audio and PDFs come only if a glob names them or their suffix."
-        )
-        return ToolSpec("read_many_files", text, schema)
+    tool = "read_many_files"
+    description = (
+        "Reads the files that globs match and returns them one after the other, each after a line with its path. "
+        "Images, audio and PDFs come only if a glob names them or their suffix."
+    )
+    fields = (
+        Field(
+            "include",
+            "array",
+            'Globs or paths, as in ["src/**/*.ts", "README.md"].',
+            required=True,
+            schema={"items": _GLOB, "minItems": 1},
+        ),
+        Field("exclude", "array", "Globs of files to leave out.", default=[], schema={"items": _GLOB}),
+        Field("recursive", "boolean", "** in a glob decides; kept for hosts.", default=True),
+        Field(
+            "useDefaultExcludes",
+            "boolean",
+            "Leave out node_modules, .git, build results and binary files.",
+            default=True,
+        ),
+        Field(
+            "file_filtering_options",
+            "object",
+            "Kept for hosts: the rules of the host decide which files are ignored.",
+            fields=(Field("respect_git_ignore", "boolean"), Field("respect_gemini_ignore", "boolean")),
+        ),
+    )
+    paths = Paths("include")
 
-    def parse(self, arguments: Any, admit: Admit) -> GeminiArgs:
-        fields = _object(arguments)
-        include, exclude = _globs(fields, "include"), _globs(fields, "exclude")
-        if not include:
-            raise _bad("params/include must NOT have fewer than 1 items")
-        for name in ("recursive", "useDefaultExcludes"):
-            if fields.get(name) is not None and not isinstance(fields[name], bool):
-                raise _bad(f"params/{name} must be boolean, not {shown(fields[name])}")
-        uses_defaults = fields.get("useDefaultExcludes") is not False
-        return GeminiArgs(include=include, exclude=exclude, uses_defaults=uses_defaults)
+    def parse(self, arguments: Any, admit: Admit) -> Call:
+        values = checked(arguments, self.fields, self.wording)
+        for name in ("include", "exclude"):
+            if "" in values[name]:
+                raise self.wording.bad(f"params/{name}/{values[name].index('')} must NOT have fewer than 1 characters")
+            values[name] = [one.replace("\\", "/") for one in values[name]]
+        if not values["include"]:
+            raise self.wording.bad("params/include must NOT have fewer than 1 items")
+        return Call("", values, Lines(1, DEFAULT_LINES))
 
-    def answer(self, args: GeminiArgs, engine: Engine, context: CallContext) -> Reply:
+    def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
         content: list[Content] = []
         skipped: list[str] = []
         size = lines = count = 0
-        for path in self._found(args, engine, context):
+        for path in self._found(call, engine, context):
             context.check()
             count += 1
             if count > MAX_FILES or size > MAX_TEXT_BYTES:
                 skipped.append(f"{written_path(path)} (and those after it: the answer is full)")
                 break
             try:
-                document, measures = self._read(GeminiArgs(file_path=path), engine, context)
+                document, measures = self._read(call, path, engine, context)
             except (errors.Cancelled, errors.TimedOut):
                 raise
             except errors.ReadError as error:
@@ -287,7 +251,7 @@ class ReadManyFiles(_GeminiTool):
             if isinstance(block, TextContent):
                 block = TextContent(f"--- {written_path(path)} ---\n\n{block.text}\n\n")
                 size += len(block.text)
-            elif not _names_asset(path, args.include):
+            elif not _names_asset(path, call["include"]):
                 skipped.append(f"{written_path(path)} (asset file, not requested by name or suffix)")
                 continue
             content.append(block)
@@ -298,7 +262,7 @@ class ReadManyFiles(_GeminiTool):
             content.append(TextContent("\n".join(["Skipped:", *skipped[:20]])))
         return Reply(tuple(content), None, None, (), {"lines": lines, **({"left_out": skipped} if skipped else {})})
 
-    def _found(self, args: GeminiArgs, engine: Engine, context: CallContext) -> list[str]:
+    def _found(self, call: Call, engine: Engine, context: CallContext) -> list[str]:
         """Return the absolute paths of the files that are wanted, sorted. Raises: BadArguments, ReadError."""
         from eyespan.extras.families.minimatch import GlobLimits
 
@@ -306,10 +270,10 @@ class ReadManyFiles(_GeminiTool):
         for root in engine.guard.roots:
             limits = GlobLimits(context.check)
             lead = f"{root.path}/"
-            excluded = [_glob(_without_dots(one.removeprefix(lead)), limits) for one in args.exclude]
-            patterns = [one.removeprefix(lead) for one in args.include]
+            excluded = [_glob(_without_dots(one.removeprefix(lead)), limits) for one in call["exclude"]]
+            patterns = [one.removeprefix(lead) for one in call["include"]]
             wanted = [(_glob(one, limits), os.path.normpath(one).lower()) for one in patterns]
-            files = _Files(root.path, engine, context, uses_defaults=args.uses_defaults)
+            files = _Files(root.path, engine, context, uses_defaults=call["useDefaultExcludes"])
             for relative, those in files.below(patterns):
                 name = valid_text(relative).lower()
                 if any(glob.matches(name) for glob in excluded):
@@ -452,7 +416,9 @@ class _Files:
             for entry in self._entries(below or "."):
                 self._count += 1
                 if self._count > MAX_ENTRIES:
-                    raise _bad(f"more than {MAX_ENTRIES} files and directories below {valid_text(self._top)}")
+                    raise _GeminiTool.wording.bad(
+                        f"more than {MAX_ENTRIES} files and directories below {valid_text(self._top)}"
+                    )
                 relative = os.path.join(below, entry.name)
                 if entry.what == "directory":
                     pending.append(relative)
@@ -489,36 +455,9 @@ def _is_excluded(path: str) -> bool:
     return name in _EXCLUDED_NAMES or os.path.splitext(name)[1] in _EXCLUDED_SUFFIXES
 
 
-def _names_asset(path: str, include: tuple[str, ...]) -> bool:
+def _names_asset(path: str, include: list[str]) -> bool:
     stem, suffix = os.path.splitext(os.path.basename(path))
     return any((suffix and suffix.lower() in one.lower()) or stem in one for one in include)
-
-
-def _object(arguments: Any) -> dict[str, Any]:
-    if not isinstance(arguments, dict):
-        raise _bad("params must be object")
-    return arguments
-
-
-def _line(fields: dict[str, Any], name: str) -> int | None:
-    value = fields.get(name)
-    if value is None:
-        return None
-    number = as_whole(value)
-    if number is None:
-        raise _bad(f"params/{name} must be a whole number, not {shown(value)}")
-    if number < 1:
-        raise _bad(f"params/{name} must be >= 1")
-    return number
-
-
-def _globs(fields: dict[str, Any], name: str) -> tuple[str, ...]:
-    value = fields.get(name)
-    if value is None:
-        return ()
-    if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
-        raise _bad(f"params/{name} must be a list of non-empty strings, not {shown(value)}")
-    return tuple([one.replace("\\", "/") for one in value])
 
 
 def _glob(pattern: str, limits: GlobLimits) -> Glob:
@@ -527,7 +466,4 @@ def _glob(pattern: str, limits: GlobLimits) -> Glob:
     try:
         return Glob(pattern.lower().removeprefix("./"), limits, has_negation=False)
     except ValueError as error:
-        raise _bad(str(error)) from None
-
-
-_bad = refusal("invalid_tool_params")
+        raise _GeminiTool.wording.bad(str(error)) from None
