@@ -28,7 +28,6 @@ from eyespan.memory import (
     FREE_BYTES,
     LEDGER,
     MAX_BYTES,
-    MUCH_MEMORY_SECONDS,
     RELEASE_BYTES,
     RELEASE_SUM_BYTES,
     SHARED_BYTES,
@@ -520,32 +519,6 @@ def test_an_engine_without_a_context_ends_its_turn(tmp_path):
     document = Workspace(tmp_path).engine.read(ReadRequest("large.txt"))
 
     assert document.parts[0].line_count == 50_000
-
-
-def test_a_server_learns_when_calls_hold_much_memory_and_when_none_does(clock, ledger, start):
-    reports = []
-    ledger.on_much_memory = reports.append
-    small, medium, large = start(), start(), start()
-    small.charge(FREE_BYTES)
-    assert reports == []
-
-    large.charge(LARGE)
-    assert set(reports) == {True}
-    reports.clear()
-    medium.charge(MEDIUM)
-    assert set(reports) == {True}
-
-    large.finish()
-    medium.finish()
-    small.finish()
-    assert set(reports) == {True}  # the answers of these calls are still to be sent
-
-    clock.now += MUCH_MEMORY_SECONDS + 1
-    small.finish()
-    assert reports[-1] is False
-    count = len(reports)
-    small.finish()
-    assert len(reports) == count
 
 
 def test_text_that_is_made_from_a_document_is_paid_for_with_its_copies(tmp_path, monkeypatch):

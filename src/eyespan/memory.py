@@ -14,7 +14,7 @@ import gc
 import os
 import time
 from _thread import allocate_lock
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 from weakref import ref
@@ -62,8 +62,6 @@ HELD_SECONDS = 10.0
 """The time that a call without a deadline may hold memory that others wait for."""
 LATE_SECONDS = 5.0
 """A call that is so late loses what it holds: it waits for a file system that never answers, or was never finished."""
-MUCH_MEMORY_SECONDS = 2.0
-"""The time after a call that held much memory, in which its answer is sent and freed."""
 
 
 class Ledger:
@@ -82,16 +80,11 @@ class Ledger:
     ) -> None:
         self.clock = clock
         self.free_bytes, self.shared_bytes, self.max_bytes = free_bytes, shared_bytes, max_bytes
-        self.on_much_memory: Callable[[bool], None] | None = None
-        """Called with True before a call holds more than `free_bytes`, and with False some time after the last one that
-        did. A server sets it."""
         self._lock = allocate_lock()
         self._turn: ref[Account] | None = None
         """The one call that may take `max_bytes`. A call that is dropped ends its turn."""
         self._sharers: list[ref[Account]] = []
         """The calls that have a part of `shared_bytes`. A call that is dropped returns it."""
-        self._much_memory_end: float | None = None
-        """The end of the time after a call that held much memory; None: False was reported."""
         self._last_collection: float | None = None
         """The time when a call ended that took more than `COLLECT_BYTES`."""
         self._unreleased_bytes = 0
@@ -118,7 +111,6 @@ class Ledger:
                 call.held_since = self.clock.monotonic()
             call.shared_bytes = size_bytes
             self._sharers = [one for one, _ in others] + [ref(call)]
-            self._report_much_memory()
             return True
 
     def give_back(self, call: Account, size_bytes: int) -> None:
@@ -127,7 +119,6 @@ class Ledger:
             call.shared_bytes = min(call.shared_bytes, size_bytes)
             if not call.shared_bytes:
                 self._sharers = [one for one in self._sharers if (holder := one()) is not None and holder is not call]
-                self._report_much_memory()
 
     def take_turn(self, call: Account) -> bool:
         """Give a call the turn, unless another has it. Returns False then."""
@@ -136,7 +127,6 @@ class Ledger:
             if holder is not None and holder is not call and not holder.is_late():
                 return False
             self._turn = ref(call)
-            self._report_much_memory()
         self.give_back(call, 0)
         return True
 
@@ -145,13 +135,9 @@ class Ledger:
         with self._lock:
             if self._turn is not None and self._turn() in (call, None):
                 self._turn = None
-            self._report_much_memory()
 
     def finish(self, most_bytes: int) -> None:
         """End a call that held so much at most: collect garbage and return memory to the system, if it is worth it."""
-        if self._much_memory_end is not None:
-            with self._lock:
-                self._report_much_memory()
         if most_bytes > COLLECT_BYTES:
             from eyespan import caches
 
@@ -171,18 +157,6 @@ class Ledger:
     def forget_calls(self) -> None:
         """Start over in a forked process: the calls of the parent are not its own."""
         self._turn, self._sharers, self._lock = None, [], allocate_lock()
-
-    def _report_much_memory(self) -> None:
-        """Report if calls hold more than `free_bytes`, or did so a moment ago. Called with the lock held."""
-        if self.on_much_memory is None:
-            return
-        now = self.clock.monotonic()
-        if self._turn is not None or self._sharers:
-            self._much_memory_end = now + MUCH_MEMORY_SECONDS
-            self.on_much_memory(True)
-        elif self._much_memory_end is None or now > self._much_memory_end:
-            self._much_memory_end = None
-            self.on_much_memory(False)
 
 
 class Account:

@@ -11,8 +11,6 @@ import struct
 import sys
 from typing import Any
 
-from eyespan.sandbox.allocator import return_objects
-
 try:
     import resource
 except ImportError:  # Windows has no such limits: `limit` returns False
@@ -68,11 +66,9 @@ def return_memory() -> None:
 
     Threads share one arena: another takes 64 MB of address space and keeps what was freed. Blocks of more than a
     megabyte are returned at once; by default glibc raises that size with the first large block that is freed. Files are
-    read by blocks of a megabyte: if these were returned too, a scan would take five times as long. Small objects
-    of Python come from malloc, too, while calls hold much memory.
+    read by blocks of a megabyte: if these were returned too, a scan would take five times as long.
     """
     if LINUX and hasattr(libc, "mallopt"):
-        return_objects()
         trim_threshold, mmap_threshold, arena_max = -1, -3, -8
         libc.mallopt(arena_max, MAX_ARENAS)
         libc.mallopt(mmap_threshold, 5 << 18)
