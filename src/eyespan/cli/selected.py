@@ -111,7 +111,7 @@ def _ranges_of_symbols(opened: Opened, target: Target) -> tuple[CharRange, ...]:
 
 def _matching_parts(opened: Opened, target: Target) -> Iterator[tuple[str, Part]]:
     """Yield the lines that match the pattern of a target, with the lines around them. Raises: ReadError."""
-    from eyespan.dialects.native.searches import compile_search, matching_lines, windows
+    from eyespan.dialects.native.searches import AROUND_MATCH, compile_search, matching_lines, windows
     from eyespan.dialects.native.text import FileText
     from eyespan.dialects.native.wanted import line_ranges
 
@@ -132,7 +132,7 @@ def _matching_parts(opened: Opened, target: Target) -> Iterator[tuple[str, Part]
         print_note(target.path, f"searched up to line {stopped[0] - 1}")
     if not matches:
         raise errors.NoMatch(target.path, pattern=target.pattern)
-    for window in windows(matches, ranges):
+    for window in windows(matches, ranges, AROUND_MATCH):
         assert window.last is not None
         for part in opened.stream(Lines(window.first, window.last - window.first + 1)):
             yield f"{window.first}-{window.last}", part

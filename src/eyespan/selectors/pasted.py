@@ -31,7 +31,8 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _RENAMED = re.compile(r"\{[^{}]{0,300} => (?:([^{}]{1,300})\}|\}/)")
 _QUERY = re.compile(r"(?<=\w)\?(?!L[0-9])[\w=&.%+-]{0,200}(?=:[0-9])")
 _BRACES = re.compile(r"([^\s{}]{0,200})\{([^{}\s]{1,500},[^{}]{1,500})\}([^\s{}]{0,200})")
-_BETWEEN_NAMES = re.compile(r"[\s,;]{1,8}(?:(?:and|or|&|\+)[\s,;]{1,4})?")
+_BETWEEN_NAMES = re.compile(r"[\s,;|]{1,8}(?:(?:and|or|with|to|vs\.?|against|&|\+)[\s,;]{1,4})?")
+_VERB = re.compile(r"^\s*(?:compare|diff|read|show)\s+(?:between\s+)?", re.IGNORECASE)
 _HUNK = re.compile(r"@@ -[0-9]{1,15}(?:,[0-9]{1,15})? \+(?P<line>[0-9]{1,15})(?:,(?P<count>[0-9]{1,15}))? @@")
 _NUMBERED = (
     # rg --heading, eslint, code in a frame, semgrep
@@ -46,6 +47,8 @@ _TABLE_ROW = re.compile(r"\s{0,8}(?P<line>[0-9]{1,9})\s{2,12}[^\s/.]{1,100}(?:\s
 EXAMPLES = (
     ("a.py src/a.c:3", "a.py, src/a.c:3"),
     ("a.py, src/a.c:3 and lib.py", "a.py, src/a.c:3, lib.py"),
+    ("a.py|src/a.c:3", "a.py, src/a.c:3"),
+    ("compare a.py:12 with src/a.c:3", "a.py:12, src/a.c:3"),
     ("src/{a.c,a.py}", "src/a.c, src/a.py"),
     ("read the file src/a.c please", "src/a.c"),
     ("a.py:7:x\na.py:9:x\nsrc/a.c:3:x", "a.py:7, a.py:9, src/a.c:3"),
@@ -163,7 +166,7 @@ def _several_names(line: str) -> list[tuple[Target, ...]]:
     braces = _BRACES.fullmatch(line.strip())
     if braces is not None:
         line = " ".join([f"{braces[1]}{name.strip()}{braces[3]}" for name in braces[2].split(",")])
-    words = [word for word in [strip(word) for word in _BETWEEN_NAMES.split(strip(line))] if word]
+    words = [word for word in [strip(word) for word in _BETWEEN_NAMES.split(strip(_VERB.sub("", line)))] if word]
     if not 2 <= len(words) <= MAX_PLACES or not all("." in word or "/" in word for word in words):
         return []
     return [tuple(_line_readings(word, has_names=False)) for word in words]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_GUTTER = re.compile(r"(?:(\d+)(?::(\d+))?)?\t")
+_GUTTER = re.compile(r"(?:(\d+)\*?(?::(\d+))?)?\t")
 
 
 def shown(text, separator="\t"):
@@ -176,6 +176,8 @@ def _rows(header, runs, style):
 def _ungutter(row, number, column, is_first, style):
     if not style.every:
         return row
+    if row.startswith(f"{number}*{style.separator}"):  # a match of a search
+        return row[len(f"{number}*{style.separator}") :]
     if column > 1:
         lead = f"{number}:{column}{style.separator}"
     elif is_first or number % style.every == 0:

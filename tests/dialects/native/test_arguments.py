@@ -153,3 +153,54 @@ def test_deeply_nested_text_for_files_is_a_name(tmp_path):
     text = "[" * 100_000 + "]" * 100_000
 
     assert Workspace(tmp_path).tool("native").call({"files": text}).error.code != "internal"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "same"),
+    [
+        ({"pattern": "def close", "path": "src"}, "src?def close"),
+        ({"query": "def close", "files": ["src/lib.py"]}, "src/lib.py?def close"),
+        ({"search": "def close"}, ".?def close"),
+        ({"pattern": "return", "path": "src/lib.py:1-12"}, "src/lib.py:1-12?return"),
+        ({"pattern": "return", "path": "src/lib.py", "start_line": 10, "end_line": 12}, "src/lib.py:10-12?return"),
+        ({"pattern": "close", "path": "src", "include": "*.py"}, "src/**/*.py?close"),
+        ({"pattern": "close", "glob": "*.py"}, "**/*.py?close"),
+        ({"files": [{"path": "src/lib.py", "pattern": "close"}]}, "src/lib.py?close"),
+        ({"path": "a.py", "start_line": 12, "end_line": 10}, "a.py:10-12"),
+        ({"path": "a.py", "range": "4-5"}, "a.py:4-5"),
+        ({"command": "view", "path": "a.py", "view_range": [4, 5]}, "a.py:4-5"),
+        ({"path": "a.py:4-5", "numbers": 1}, "a.py:4-5"),
+    ],
+)
+def test_calls_of_other_tools_are_read_as_meant(tool, arguments, same):
+    rows = [line for line in tool.call(arguments).text.split("\n") if not line.startswith(">")]
+
+    assert rows == [line for line in tool.call({"files": same}).text.split("\n") if not line.startswith(">")]
+    assert rows
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"files": "a.py:10-12", "offset": 50, "limit": 5}, '{"files": "a.py:50+5"}'),
+        ({"path": "a.py", "limit": -5}, "the last 5 lines are a.py:-5"),
+        ({"command": "create", "path": "a.py"}, "this tool only reads"),
+        ({"files": "a.py", "context": "many"}, "context must be a number of lines from 0 to 50"),
+        ({"files": "a.py", "grepp": "x"}, "src?word"),
+    ],
+)
+def test_a_refusal_names_the_call_to_make(tool, arguments, words):
+    assert words in tool.call(arguments).error.message
+
+
+def test_a_setting_is_no_argument(tool):
+    assert "numbers is a setting of the tool" in tool.call({"path": "a.py:4-5", "numbers": 5}).text
+
+
+def test_the_lines_around_matches_are_counted(tool):
+    rows = {
+        context: tool.call({"files": "a.py?line 15", "context": context}).text.split("\n")[1:] for context in (0, 1)
+    }
+
+    assert rows[0] == ["15*\tline 15", ">note: match: 15"]
+    assert rows[1] == ["14\tline 14", "15*\tline 15", "16\tline 16", ">note: match: 15"]

@@ -21,6 +21,7 @@ HIGHEST_BUDGET = 200_000
 MAX_FILES = 100
 """The targets that one call reads; the others are listed as left out."""
 MAX_LISTED = 10_000
+MAX_CONTEXT = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class NativeArgs:
     """Everything is sent, whatever the caller holds."""
     has_budget: bool = False
     """The caller names the budget."""
+    context: int | None = None
+    """The lines around each match of a search."""
     later: tuple[str, ...] = ()
     """The targets after the first `MAX_FILES`, as the caller wrote them."""
 
@@ -82,6 +85,7 @@ def parse_arguments(arguments: Any, default_budget: int) -> NativeArgs:
         document=_is_true(arguments, "document"),
         fresh=_is_true(arguments, "fresh"),
         has_budget=arguments.get("budget") is not None,
+        context=_context(arguments.get("context")),
         later=tuple([item if isinstance(item, str) and item else _ask(item).written for item in items[MAX_FILES:]]),
     )
 
@@ -98,11 +102,10 @@ def _translated(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
     notes: list[str] = []
     for name, value in arguments.items():
         key = foreign.plain(name)
-        role = "budget" if key in foreign.BUDGETS else key if key in _NAMES else "files" if key in foreign.PATHS else ""
-        if not role:
-            if key not in foreign.FIRST | foreign.LAST | foreign.COUNT | foreign.RANGES | foreign.IGNORED and (
-                key not in foreign.OTHERS
-            ):
+        role = key if key in _NAMES else foreign.ROLES.get(key, "")
+        role = "files" if role == "path" else role
+        if role not in _NAMES:
+            if not role and key != "command":
                 raise _unknown(name)
             others[name] = value
         elif value not in foreign.EMPTY:
@@ -113,7 +116,16 @@ def _translated(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
                 notes.append(f"{visible(name)} as {role}")
     part, translated = foreign.translate_file(others)
     notes += [visible(name) for name in translated]
+    glob = part.pop("path", None)  # of the others, only a glob gives a path
+    if glob is not None:
+        own["files"] = [_below(one, glob) for one in _listed(own.get("files", "."))]
+    if "pattern" in part and "files" not in own:
+        own["files"] = "."
     return own, part, notes
+
+
+def _below(directory: Any, glob: str) -> Any:
+    return f"{directory.rstrip('/')}/{glob}" if isinstance(directory, str) and directory not in (".", "./") else glob
 
 
 def _unknown(name: Any) -> BadArguments:
@@ -123,13 +135,19 @@ def _unknown(name: Any) -> BadArguments:
     meant = f" Did you mean {similar[0]}?" if similar else ""
     return _bad(
         f"no argument {shown(name)}; there are {', '.join(_NAMES[:-1])} and {_NAMES[-1]}.{meant} "
-        'Lines and symbols belong to the file: {"files": ["a.py:10-20", "b.py::name"]}'
+        'Lines, symbols and searches belong to the file: {"files": ["a.py:10-20", "b.py::name", "src?word"]}'
     )
 
 
 def _with_part(item: Any, part: Mapping[str, Any]) -> Any:
     """Return a file with the part that other arguments select of it. Raises: BadArguments."""
     if isinstance(item, str) and item:
+        if part.keys() <= {"pattern"}:
+            return f"{item}?{part['pattern']}"
+        if any(isinstance(one.piece, (selectors.Ranges, selectors.SymbolPiece)) for one in selectors.readings(item)):
+            path = next(one.path for one in selectors.readings(item) if one.piece is not None)
+            other = f"{visible(path)}:{next(iter(part.values()))}"
+            raise _bad(f'{shown(item)} has its own part; ask for one of them, as in {{"files": "{other}"}}')
         return {"path": item, **part}
     if isinstance(item, dict) and not any(name in item for name in part):
         return {**item, **part}
@@ -152,6 +170,15 @@ def _is_true(arguments: Mapping[str, Any], name: str) -> bool:
     return found
 
 
+def _context(value: Any) -> int | None:
+    from eyespan.dialects.native.foreign import as_number
+
+    number = None if value is None else as_number(value)
+    if value is not None and (number is None or not 0 <= number <= MAX_CONTEXT):
+        raise _bad(f"context must be a number of lines from 0 to {MAX_CONTEXT}, not {shown(value)}")
+    return number
+
+
 def _budget(value: Any, default: int) -> int:
     if value is None:
         return default
@@ -165,11 +192,11 @@ def _budget(value: Any, default: int) -> int:
     return max(LEAST_BUDGET, min(number, HIGHEST_BUDGET))
 
 
-_NAMES = ("files", "budget", "known", "outline", "document", "fresh")
+_NAMES = ("files", "budget", "known", "outline", "document", "fresh", "context")
 _NAMES_SET = frozenset(_NAMES)
 _ALIASES = ("file", "path", "paths", "file_path")
 """Other names of `files` that mean nothing else; they need no note."""
-_OBJECT = ("path", "lines", "symbol", "pages", "cells", "sheet", "range", "table", "member", "revision")
+_OBJECT = ("path", "lines", "symbol", "pattern", "pages", "cells", "sheet", "range", "table", "member", "revision")
 
 
 def _listed(files: Any) -> list[Any]:
@@ -200,7 +227,10 @@ def _ask(item: Any) -> Ask:
     if not isinstance(member, str) or not isinstance(revision, str):
         raise _bad(f"member and revision must be texts, not {shown(item)}")
     piece = _piece(item)
-    target = Target(path, piece, member, revision)
+    pattern = item.get("pattern") or ""
+    if not isinstance(pattern, str) or len(pattern) > selectors.MAX_PATTERN_CHARS or "\n" in pattern:
+        raise _bad(f"a pattern must be a text of one line, not {shown(pattern)}")
+    target = Target(path, piece, member, revision, pattern)
     found: tuple[Target, ...] = (target,)
     if piece is not None and not member and not revision and ("@" in path or "!/" in path):
         found = tuple(dict.fromkeys([target, *selectors.bases(path, piece)]))
@@ -233,6 +263,9 @@ def _piece(item: Mapping[str, Any]) -> Piece | None:
             raise _bad(f"a name must be a text, not {shown(value)}")
     if symbol:
         return selectors.SymbolPiece(symbol)
+    ranges = selectors.parse_ranges(area) if area and not sheet and not selectors.is_area(area) else None
+    if ranges is not None:
+        return selectors.Ranges(ranges)
     if area:
         return selectors.Area(sheet or "", area)
     named = sheet or item.get("table")

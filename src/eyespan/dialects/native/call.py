@@ -66,6 +66,7 @@ def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallConte
         holdings=dialect.holdings,
         redacts=dialect.redact,
         remembers=remembers,
+        around_match=2 if args.context is None else args.context,
         folds=dialect.folds,
         folds_symbols=dialect.folds and not args.has_budget,
     )

@@ -98,7 +98,7 @@ def fit(frame: Frame, loaded: Loaded, max_tokens: int | None = None, outline: Ou
             chosen = _fitting_rows(frame, loaded, room)
     rows, texts = chosen.rows, chosen.texts
     value = digest(frame.key, rows, texts)
-    lines = [*listed, own_lines.header(header_of(frame, loaded, rows, value)), *_written(frame, chosen)]
+    lines = [*listed, own_lines.header(header_of(frame, loaded, rows, value)), *_written(frame, loaded, chosen)]
     notes = _notes(loaded, rows)
     if notes:
         lines.append(own_lines.note(notes))
@@ -107,12 +107,16 @@ def fit(frame: Frame, loaded: Loaded, max_tokens: int | None = None, outline: Ou
     return Fitted(lines, rows, texts, value, chosen.left, chosen.gaps)
 
 
-def _written(frame: Frame, chosen: Chosen) -> list[str]:
+def _written(frame: Frame, loaded: Loaded, chosen: Chosen) -> list[str]:
     """Return the rows with a line for everything between them: what is held, hidden, or was not asked for."""
     between = sorted([*frame.held, *[(gap.first, gap.line()) for gap in chosen.gaps]], reverse=True)
     lines: list[str] = []
     formatted = frame.style.format(chosen.rows, chosen.texts)
-    for row, line, is_after_gap in zip(chosen.rows, formatted, starts_after_gap(chosen.rows), strict=True):
+    matches = frozenset(loaded.wanted.matches if frame.style.every else ())
+    for at, (row, is_after_gap) in enumerate(zip(chosen.rows, starts_after_gap(chosen.rows), strict=True)):
+        line = formatted[at]
+        if row.number in matches and row.column == 1:
+            line = f"{row.number}*{frame.style.separator}{chosen.texts[at]}"
         is_named = False
         while between and between[-1][0] <= row.number:
             lines.append(between.pop()[1])

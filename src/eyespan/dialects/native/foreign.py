@@ -13,61 +13,36 @@ from typing import Any
 from eyespan.dialects.arguments import as_whole, refusal, shown
 from eyespan.selectors import is_area, parse_ranges
 
-PATHS = frozenset(
-    {
-        *(
-            "file",
-            "path",
-            "paths",
-            "filepath",
-            "filepaths",
-            "filename",
-            "filenames",
-            "absolutepath",
-            "absolutefilepath",
-        ),
-        *("relativepath", "relativeworkspacepath", "targetfile", "targetfiles", "target", "targets", "uri", "uris"),
-        *("url", "selector", "selectors", "location", "locations", "resource"),
-    }
-)
-"""What other tools call `files`."""
-FIRST = frozenset(
-    {
-        *("startline", "linestart", "start", "from", "fromline", "firstline", "first", "beginline", "begin"),
-        *("startlineoneindexed", "startlinenumber", "offset", "lineoffset"),
-    }
-)
-LAST = frozenset(
-    {
-        *("endline", "lineend", "end", "to", "toline", "lastline", "last", "endlineoneindexed", "endlinenumber"),
-        *("endlineoneindexedinclusive",),
-    }
-)
-COUNT = frozenset({"limit", "count", "numlines", "linecount", "maxlines", "nlines", "numberoflines"})
-RANGES = frozenset({"lines", "linerange", "lineranges", "viewrange", "ranges", "range"})
-OTHERS = {
-    **dict.fromkeys(("head", "headlines"), "head"),
-    **dict.fromkeys(("tail", "taillines"), "tail"),
-    **dict.fromkeys(("symbol", "symbolname", "function", "class", "method", "name"), "symbol"),
-    **dict.fromkeys(("page", "pages", "pagerange"), "pages"),
-    **dict.fromkeys(("cell", "cells"), "cells"),
-    **dict.fromkeys(("sheet", "sheetname"), "sheet"),
-    **dict.fromkeys(("table", "tablename"), "table"),
-    **dict.fromkeys(("member", "entry"), "member"),
-    **dict.fromkeys(("revision", "rev", "ref", "commit", "gitref"), "revision"),
-    **dict.fromkeys(("line", "linenumber", "lineno"), "line"),
-    **dict.fromkeys(("column", "col", "character"), "column"),
+_WORDS = {
+    "path": "file path paths filepath filepaths filename filenames absolutepath absolutefilepath relativepath target"
+    " relativeworkspacepath targetfile targetfiles targets uri uris url selector selectors location locations resource"
+    " directory dir",
+    "budget": "budget maxtokens tokenbudget tokenlimit maxoutputtokens maxresulttokens tokens",
+    "pattern": "pattern query search regex regexp searchpattern searchterm searchquery grep",
+    "glob": "glob include includepattern filepattern globpattern",
+    "context": "context contextlines linesofcontext around surroundinglines",
+    "first": "startline linestart start from fromline firstline first beginline begin startlineoneindexed"
+    " startlinenumber offset lineoffset",
+    "last": "endline lineend end to toline lastline last endlineoneindexed endlinenumber endlineoneindexedinclusive",
+    "count": "limit count numlines linecount maxlines nlines numberoflines",
+    "lines": "lines linerange lineranges viewrange ranges range",
+    "head": "head headlines",
+    "tail": "tail taillines",
+    "symbol": "symbol symbolname function class method name",
+    "pages": "page pages pagerange",
+    "cells": "cell cells",
+    "sheet": "sheet sheetname",
+    "table": "table tablename",
+    "member": "member entry",
+    "revision": "revision rev ref commit gitref",
+    "line": "line linenumber lineno",
+    "column": "column col character",
+    "setting": "linenumbers showlinenumbers numbers separator remember fold redact tokenizer",
+    "ignored": "explanation description reason reasoning thought intent purpose taskprogress shouldreadentirefile"
+    " readentirefile requiresapproval recursive outputmode n",
 }
-BUDGETS = frozenset(
-    {"budget", "maxtokens", "tokenbudget", "tokenlimit", "maxoutputtokens", "maxresulttokens", "tokens"}
-)
-IGNORED = frozenset(
-    {
-        *("explanation", "description", "reason", "reasoning", "thought", "intent", "purpose", "taskprogress"),
-        *("shouldreadentirefile", "readentirefile", "requiresapproval", "linenumbers", "showlinenumbers", "numbers"),
-    }
-)
-"""Words about the call, or about what this tool does in any case."""
+ROLES = {word: role for role, words in _WORDS.items() for word in words.split()}
+"""What the arguments of other tools mean here. `setting`: set where the tool is made; `ignored`: about the call."""
 EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
@@ -89,25 +64,21 @@ def translate_file(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]
     for name, value in given.items():
         if value in EMPTY:
             continue
-        key = plain(name)
-        if key in PATHS:
-            role = "path"
-        elif key in FIRST:
-            role = "first"
-        elif key in LAST:
-            role = "last"
-        elif key in COUNT:
-            role = "count"
-        elif key in RANGES:
-            role = "range" if name == "range" and _is_area(value) else "lines"
-        elif key in OTHERS:
-            role = OTHERS[key]
-        elif key in IGNORED:
+        role = ROLES.get(plain(name), "")
+        if plain(name) == "command":
+            if value != "view":
+                raise _bad(f"this tool only reads, so it takes no command {shown(value)}; write {_EXAMPLE}")
+            role = "ignored"
+        if role == "setting":
+            translated.append(f"{name} is a setting of the tool, not of a call")
+        if role in ("ignored", "setting"):
             continue
-        else:
+        if role == "lines" and name == "range" and _is_area(value):
+            role = "range"
+        if role in ("", "budget"):
             raise _bad(
-                f"a file has no {shown(name)}; it has a path and perhaps lines, symbol, pages, cells, sheet, range, "
-                f'table, member, revision, as in {{"path": "a.py", "lines": "10-20"}}'
+                f"a file has no {shown(name)}; it has a path and perhaps lines, symbol, pattern, pages, cells, sheet, "
+                f'range, table, member, revision, as in {{"path": "a.py", "lines": "10-20"}}'
             )
         if role in (found if role == "path" else parts):
             raise _bad(f"{shown(name)} gives the {role} of the file a second time; write {_EXAMPLE}")
@@ -119,8 +90,12 @@ def translate_file(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]
         if "lines" in parts:
             raise _bad(f"the lines are given twice, as lines and by a start or an end; write {_EXAMPLE}")
         found["lines"] = lines
-    for name in _WORDS:
+    for name in _PLACES:
         parts.pop(name, None)
+    glob = parts.pop("glob", None)
+    if isinstance(glob, str):
+        base = str(found.get("path") or ".").rstrip("/")
+        found["path"] = f"{'' if base == '.' else f'{base}/'}{glob if '/' in glob else f'**/{glob}'}"
     if "lines" in parts:
         parts["lines"] = spelled_lines(parts["lines"])
     return {**found, **parts}, translated
@@ -131,7 +106,7 @@ _EXAMPLE = '{"files": ["a.py:10-20"]}'
 
 def _lines(parts: Mapping[str, Any]) -> str | None:
     """Return the lines that a start, an end and a count give together. Raises: BadArguments."""
-    numbers = {name: _number(parts[name], name) for name in _WORDS if name in parts}
+    numbers = {name: _number(parts[name], name) for name in _PLACES if name in parts}
     if "head" in numbers or "tail" in numbers:
         if len(numbers) > 1:
             raise _bad(f"head and tail stand alone; write several ranges as {_EXAMPLE}")
@@ -151,13 +126,15 @@ def _lines(parts: Mapping[str, Any]) -> str | None:
         if "count" in numbers:
             raise _bad(f"an end and a count exclude each other; write {_EXAMPLE}")
         last = numbers["last"]
-        return f"{start}-{max(start, last)}" if last > 0 else f"{start}-"
+        return f"{min(start, last)}-{max(start, last)}" if last > 0 else f"{start}-"
     if "count" in numbers:
-        return f"{start}+{max(1, numbers['count'])}"
+        if numbers["count"] < 1:
+            raise _bad(f"the number of lines must be 1 or more, not {numbers['count']}; the last 5 lines are a.py:-5")
+        return f"{start}+{numbers['count']}"
     return f"{start}-"
 
 
-_WORDS = ("first", "last", "count", "head", "tail", "line", "column")
+_PLACES = ("first", "last", "count", "head", "tail", "line", "column")
 
 
 def spelled_lines(value: Any) -> str:
@@ -189,8 +166,8 @@ def _spelled_object(value: Mapping[str, Any]) -> str:
         return f"{first + 1}-{last + 1}"
     parts: dict[str, Any] = {}
     for name, number in ends.items():
-        role = "first" if name in FIRST else "last" if name in LAST else "count" if name in COUNT else ""
-        if not role:
+        role = ROLES.get(name, "")
+        if role not in ("first", "last", "count"):
             raise _bad(f'lines must be as in "10-20,40-60", not {shown(value)}')
         parts[role] = number
     lines = _lines(parts)

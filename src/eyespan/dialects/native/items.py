@@ -80,6 +80,8 @@ class View:
     redacts: bool
     remembers: bool
     """The caller holds what this tool has shown."""
+    around_match: int
+    """The lines shown before and after a line that matches a search."""
     folds: bool
     """Symbols that exceed their share are folded, not cut."""
     folds_symbols: bool

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 AROUND_MATCH = 2
-"""The lines shown before and after a line that matches."""
+"""The lines shown before and after a line that matches, if the call gives no number."""
 BLOCK_CHARS = 1 << 18
 """The text that is read at a time."""
 CHUNK_CHARS = 1 << 20
@@ -98,7 +98,7 @@ def search_text(plan: TextPlan, search: Search, view: View) -> TextPlan | int:
     if search.note:
         notes.append(search.note)
     found = Wanted(
-        ranges=tuple(windows(matches, ranges)),
+        ranges=tuple(windows(matches, ranges, view.around_match)),
         notes=tuple(notes),
         pattern=search.text,
         matches=tuple(matches),
@@ -140,11 +140,11 @@ def matching_lines(
                 return
 
 
-def windows(matches: Sequence[int], ranges: Sequence[CharRange]) -> list[CharRange]:
+def windows(matches: Sequence[int], ranges: Sequence[CharRange], around_match: int) -> list[CharRange]:
     """Return the lines around matches, within the first and the last line that were searched."""
     first, last = ranges[0].first, ranges[-1].last
     around = [
-        CharRange(max(first, number - AROUND_MATCH), 1, _least(number + AROUND_MATCH, last)) for number in matches
+        CharRange(max(first, number - around_match), 1, _least(number + around_match, last)) for number in matches
     ]
     return merged(around)
 
