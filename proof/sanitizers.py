@@ -22,7 +22,7 @@ TESTS = (
     "tests/test_tokens.py",
     "tests/guard/test_guard.py",
     "tests/guard/test_openat.py",
-    "tests/dialects/native/test_versions.py",
+    "tests/dialects/native/test_holdings.py",
 )
 FLAGS = (
     *("-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fno-omit-frame-pointer", "-fPIC", "-shared"),

@@ -26,6 +26,7 @@ REMEDIES = {
     "binary": "Name a document kind that is installed (`eyespan doctor`), or read it with another tool.",
     "busy": "Try again.",
     "cancelled": "None: the caller cancelled the call.",
+    "unsearched": "check the target, or export its directories one by one",
     "changed": "Read it again.",
     "closed": "Open the workspace again.",
     "internal": "Report it, with the log.",

@@ -28,6 +28,7 @@
     ├── Missing               an optional package is not installed: `what`, `install`
     ├── TimedOut              the deadline passed: `seconds`, `hangs`
     │   └── NoTurn            it passed while the call waited for memory that other calls used
+    ├── Unsearched            a target without a file, or a directory that was not searched to its end
     ├── Cancelled             the caller cancelled the call
     ├── Closed                the workspace was closed
     └── Internal              a bug in eyespan
@@ -350,6 +351,19 @@ class NoTurn(TimedOut):
     def __init__(self, path: str, *, seconds: float) -> None:
         super().__init__(path, seconds=seconds)
         self.reason = f"no answer within {seconds:g} s, because other calls used the memory for it; try again later"
+
+
+class Unsearched(ReadError):
+    """Reports a target without a file, or a directory that was not searched to its end: files may be missing.
+
+    Its code is that of the error that ended the search.
+    """
+
+    code = "unsearched"
+
+    def __init__(self, error: ReadError, reason: str = "") -> None:
+        super().__init__(error.path, reason or str(error))
+        self.code = error.code
 
 
 class Cancelled(ReadError):

@@ -62,6 +62,8 @@ def error_names(error: ReadError) -> Iterator[str]:
             yield "numbers_scan_limit"
         case errors.InvalidPath() if "\0" in error.path:
             yield "nul"
+        case errors.TooMuchMemory():
+            yield from ("too_much_memory", "any")  # never the text of a file that is too large
     number = _system_number(error)
     if number:
         yield errno.errorcode.get(number, "EIO")

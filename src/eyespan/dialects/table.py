@@ -482,4 +482,5 @@ class TableDialect(Dialect):
 
     def render_error(self, error: ReadError) -> ReplyError:
         name, text = error_text(error, self.error_texts, self.platform, self.system_call)
-        return ReplyError(self.error_codes.get(name, error.code), self.error_form.replace("{}", text))
+        code = self.error_codes.get(name) or self.error_codes.get(error.code, error.code)
+        return ReplyError(code, self.error_form.replace("{}", text))

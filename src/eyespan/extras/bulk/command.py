@@ -30,15 +30,15 @@ page, image, with its source, version, kind, token count and errors.
   eyespan export . --to corpus.parquet --jobs 4    a table (eyespan[tables])
   eyespan export . --to chunks.jsonl --chunk 400   chunks for retrieval
   eyespan export . --to corpus.jsonl --exclude .git --exclude 'node_modules/'
-  eyespan export site --to site.jsonl --document   web pages as text, not as tags
+  eyespan export site --to site.jsonl --document   pages as text, no tags
   eyespan --root s3://bucket/docs export . --to docs.jsonl
 
-The members of an archive are read like files. A second run reads only
-what is new or has changed, and so does a run after one that was killed; a table
-keeps the lines it was made of in FILE.jsonl for that. A file that cannot be read
-is a record with an error, counted in the last line. Exit status: 0; 1 if the
-output cannot be written, a target has no file, or a directory was not searched to
-its end; 2 for wrong usage.
+The members of an archive are read like files. A second run reads only what is
+new or has changed, and so does a run after one that was killed; a table keeps
+the lines it was made of in FILE.jsonl for that. A file that cannot be read is a
+record with an error, counted in the last line. Exit status: 0; 1 if the output
+cannot be written, a target has no file, or a directory was not searched to its
+end; 2 for wrong usage.
 """
 
 

@@ -13,12 +13,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from eyespan.errors import ReadError
+from eyespan.errors import ReadError, Unsearched
 from eyespan.escape import named_path, visible
 from eyespan.extras.bulk.pool import Kept, read_found
 from eyespan.extras.bulk.reading import Options, version_of
 from eyespan.extras.bulk.record import SCHEMA
-from eyespan.extras.bulk.walk import Unsearched, find_files, order
+from eyespan.extras.bulk.walk import find_files, order
 
 if TYPE_CHECKING:
     from eyespan.workspace import Workspace

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext
-from eyespan.errors import NotFound, NotRegular, ReadError
+from eyespan.errors import NotFound, NotRegular, ReadError, Unsearched
 from eyespan.escape import named_path
 from eyespan.guard.paths import as_relative
 
@@ -23,14 +23,6 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 64
 """Directories deeper than this are an error, not a search without end."""
-
-
-class Unsearched(ReadError):
-    """Reports a target without a file, or a directory that was not searched to its end: files may be missing."""
-
-    def __init__(self, error: ReadError, reason: str = "") -> None:
-        super().__init__(error.path, reason or str(error))
-        self.code = error.code
 
 
 def find_files(workspace: Workspace, targets: Iterable[str]) -> Iterator[tuple[str, ReadError | None]]:
