@@ -5,7 +5,6 @@ import os
 
 import pytest
 
-from eyespan import Workspace, _native
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, SystemFailure
 from eyespan.guard.guarded_file import BlockingFile, LocalFile
@@ -56,33 +55,6 @@ def test_a_failed_read_reports_the_error_of_the_system(tmp_path, monkeypatch):
         with pytest.raises(SystemFailure) as caught:
             source.read_at(0, 4)
         assert (caught.value.errno, caught.value.path) == (errno.EIO, "asked")
-
-
-@pytest.mark.skipif(_native.has_changed is None, reason="the accelerator was not built, or this is not Linux")
-def test_the_accelerator_compares_size_and_time_of_an_open_file(tmp_path):
-    (tmp_path / "file").write_bytes(b"text")
-    fd = os.open(tmp_path / "file", os.O_RDONLY)
-    try:
-        status = os.fstat(fd)
-        size, time_ns = status.st_size, status.st_mtime_ns
-        compared = [(size, time_ns), (size + 1, time_ns), (size, time_ns - 1)]
-        assert [_native.has_changed(fd, *each) for each in compared] == [False, True, True]
-    finally:
-        os.close(fd)
-    with pytest.raises(OSError, match="Bad file descriptor"):
-        _native.has_changed(fd, size, time_ns)
-
-
-@pytest.mark.skipif(_native.has_changed is None, reason="the accelerator was not built, or this is not Linux")
-def test_a_file_that_the_accelerator_finds_stale_has_changed(tmp_path, monkeypatch):
-    (tmp_path / "file").write_bytes(b"text")
-    with Workspace(tmp_path).engine.guard.open("file") as source:
-        assert not source.changed()
-        monkeypatch.setattr(_native, "has_changed", failing(errno.ESTALE))
-        assert source.changed()
-        monkeypatch.setattr(_native, "has_changed", failing(errno.EIO))
-        with pytest.raises(SystemFailure):
-            source.changed()
 
 
 def test_a_stale_file_has_changed(tmp_path, monkeypatch):

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 open_beneath: Callable[..., Opened] | None = None
 """Opens a file beneath an open directory (guard/openat.py); None if the system has no such call."""
 
-has_changed: Callable[[int, int, int], bool] | None = None
-"""Compares size and modification time of an open file with those before; None where `open_beneath` is None."""
-
 weigh_words: Callable[[str, bytes], int] | None = None
 """Returns the cost of an ASCII text for tokens.py, or -1; None without the accelerator."""
 
@@ -40,7 +37,6 @@ try:
         raise ImportError("built from other sources")
     BACKEND = "c"
     open_beneath = getattr(_fast, "open_beneath", None)  # Linux only
-    has_changed = getattr(_fast, "has_changed", None)
     weigh_words = _fast.weigh_words
 except Exception:  # a build for another platform can fail in any way, and the twin always works
     from eyespan._native.pure import count, longer, nth, number, scan
@@ -50,7 +46,6 @@ except Exception:  # a build for another platform can fail in any way, and the t
 __all__ = [
     "BACKEND",
     "count",
-    "has_changed",
     "longer",
     "nth",
     "number",

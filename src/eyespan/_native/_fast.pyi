@@ -35,7 +35,6 @@ def number(
     max_bytes: int = 0,
     totals: Mapping[int, int] = ...,
 ) -> tuple[str, int]: ...
-def has_changed(fd: int, size_bytes: int, modified_ns: int, /) -> bool: ...
 def open_beneath(
     directory: int,
     path: str | bytes,

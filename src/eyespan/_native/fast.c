@@ -1043,31 +1043,6 @@ static int spell_path(PyObject *path, const char **to) {
     return *to != NULL && strlen(*to) == (size_t)size;
 }
 
-/* Returns True if size or modification time of an open file differ from those given. os.fstat takes four times as long,
- * because it makes an object of all fields. */
-static PyObject *py_has_changed(PyObject *module, PyObject *const *args, Py_ssize_t count) {
-    (void)module;
-    if (count != 3) {
-        PyErr_SetString(PyExc_TypeError, "has_changed takes three arguments");
-        return NULL;
-    }
-    long fd = PyLong_AsLong(args[0]);
-    long long size = PyLong_AsLongLong(args[1]), modified_ns = PyLong_AsLongLong(args[2]), now_ns;
-    if (PyErr_Occurred())
-        return NULL;
-    struct stat status;
-    int error;
-    Py_BEGIN_ALLOW_THREADS
-    error = fstat(fd >= 0 && fd <= INT_MAX ? (int)fd : -1, &status) ? errno : 0;
-    Py_END_ALLOW_THREADS
-    if (error) {
-        errno = error;
-        return PyErr_SetFromErrno(PyExc_OSError);
-    }
-    return PyBool_FromLong(status.st_size != size || !count_nanoseconds(&status.st_mtim, &now_ns) ||
-                           now_ns != modified_ns);
-}
-
 static PyObject *py_open_beneath(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     if (count != 8) {
         PyErr_SetString(PyExc_TypeError, "open_beneath takes eight arguments");
@@ -1118,7 +1093,6 @@ static PyObject *py_open_beneath(PyObject *module, PyObject *const *args, Py_ssi
 
 static PyMethodDef functions[] = {
 #ifdef __linux__
-    {"has_changed", (PyCFunction)(void (*)(void))py_has_changed, METH_FASTCALL, NULL},
     {"open_beneath", (PyCFunction)(void (*)(void))py_open_beneath, METH_FASTCALL, NULL},
 #endif
     {"count", (PyCFunction)(void (*)(void))py_count, METH_VARARGS | METH_KEYWORDS, NULL},

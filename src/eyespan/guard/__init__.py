@@ -13,7 +13,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from eyespan.context import CallContext, WouldBlock
 from eyespan.errors import (
@@ -26,18 +26,17 @@ from eyespan.errors import (
     ReadError,
     from_os_error,
 )
-from eyespan.guard import openat, paths, walk
+from eyespan.guard import listing, openat, paths, tree, walk
 from eyespan.guard.filesystems import is_pseudo
 from eyespan.guard.guarded_file import BackendResult, BlockingFile, LocalFile
+from eyespan.guard.listing import Listing
 from eyespan.guard.roots import RemoteRoot, Root
+from eyespan.guard.tree import Choose, Survey, Take
 from eyespan.policy import Policy
 from eyespan.policy.rules import UNLESS_ZIP
 from eyespan.source import FullStatus, Source, Status, close_fd
 
-if TYPE_CHECKING:
-    from eyespan.guard.listing import Listing
-    from eyespan.guard.tree import Choose, Survey, Take
-
+T = TypeVar("T")
 Find = Callable[..., BackendResult | LocalFile]
 
 BACKENDS = ("openat2", "walk", "walk-by-name", "portable")
@@ -228,61 +227,56 @@ class Guard:
 
         Raises: ReadError; NotRegular(what="file") if it is not a directory.
         """
-        if self._never_blocks:
-            raise WouldBlock
-        from eyespan.guard.listing import list_directory
 
-        root, rest = self.admit(path)
-        try:
+        def act(root: Root, rest: str) -> Listing:
             if root.is_remote:
                 return self._remote(root, rest, path).list(rest, path, self.policy, self.context or CallContext())
-            return list_directory(self, root, rest, path, after)
-        except (OSError, ReadError) as error:
-            raise _with_paths(error, path, self.address(root, rest)) from None
+            return listing.list_directory(self, root, rest, path, after)
+
+        return self._beneath(path, act)
 
     def keys_beneath(self, path: str) -> Iterator[str] | None:
         """Return the paths of all objects below a directory of a remote root, in order; None for a local one.
 
         Raises: ReadError, also while they are taken.
         """
-        if self._never_blocks:
-            raise WouldBlock
-        root, rest = self.admit(path)
-        try:
+
+        def act(root: Root, rest: str) -> Iterator[str] | None:
             return self._remote(root, rest, path).keys(rest, path, self.policy) if root.is_remote else None
-        except (OSError, ReadError) as error:
-            raise _with_paths(error, path, self.address(root, rest)) from None
+
+        return self._beneath(path, act)
 
     def describe_beneath(self, path: str) -> FullStatus:
         """Return the status of a file or directory. Raises: ReadError."""
-        if self._never_blocks:
-            raise WouldBlock
-        from eyespan.guard.listing import describe
 
-        root, rest = self.admit(path)
-        try:
+        def act(root: Root, rest: str) -> FullStatus:
             if root.is_remote:
                 return self._remote(root, rest, path).describe(rest, path, self.context or CallContext())
-            return describe(self, root, rest, path)
-        except (OSError, ReadError) as error:
-            raise _with_paths(error, path, self.address(root, rest)) from None
+            return listing.describe(self, root, rest, path)
+
+        return self._beneath(path, act)
 
     def explore_beneath(self, path: str, choose: Choose, take: Take, max_bytes: int) -> Survey:
         """Return the files below the directory `path`, and pass the first bytes of chosen ones to `take`.
 
         Raises: ReadError; NotRegular(what="file") if it is not a directory.
         """
+
+        def act(root: Root, rest: str) -> Survey:
+            if root.is_remote:
+                remote, context = self._remote(root, rest, path), self.context or CallContext()
+                return remote.explore(rest, path, self.policy, choose, take, max_bytes, context)
+            return tree.explore(self, root, rest, path, choose, take, max_bytes)
+
+        return self._beneath(path, act)
+
+    def _beneath(self, path: str, act: Callable[[Root, str], T]) -> T:
+        """Do something with what a path names beneath a root. It may block. Raises: ReadError, WouldBlock."""
         if self._never_blocks:
             raise WouldBlock
-        from eyespan.guard.tree import explore
-
         root, rest = self.admit(path)
         try:
-            if root.is_remote:
-                context = self.context or CallContext()
-                remote = self._remote(root, rest, path)
-                return remote.explore(rest, path, self.policy, choose, take, max_bytes, context)
-            return explore(self, root, rest, path, choose, take, max_bytes)
+            return act(root, rest)
         except (OSError, ReadError) as error:
             raise _with_paths(error, path, self.address(root, rest)) from None
 

@@ -7,7 +7,6 @@ import os
 from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING
 
-from eyespan import _native
 from eyespan.context import CallContext
 from eyespan.errors import from_os_error
 from eyespan.source import Source, Status, spool
@@ -101,9 +100,6 @@ class LocalFile(Source):
     def changed(self) -> bool:
         before = self._status
         try:
-            # The accelerator compares with its own status; times of any other may not fit into its numbers.
-            if _native.has_changed is not None and type(before) is not os.stat_result:
-                return _native.has_changed(self._fd, before.st_size, before.st_mtime_ns)
             now = self.status_now()
         except OSError as error:
             if error.errno == errno.ESTALE:
