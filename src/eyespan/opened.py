@@ -117,6 +117,14 @@ class Opened:
         """Read in the calling thread. A read that fails takes no memory of the call. Raises: ReadError."""
         before_bytes = context.memory.loan_start()
         try:
+            return self._read_with(selection, context)
+        except BaseException:
+            context.memory.end_loan(before_bytes)
+            raise
+
+    def _read_with(self, selection: Selection, context: CallContext) -> Document:
+        """Read with the reader of the kind; every failure has the path of the file. Raises: ReadError."""
+        try:
             name = self.kind.reader
             reader: Any = _readers[name] if name in _readers else _reader(self.kind)
             document: Document = reader.read(self, selection, context)
@@ -125,18 +133,15 @@ class Opened:
             return document
         except MemoryError as error:
             log_shortage(error)
-            context.memory.end_loan(before_bytes)
             shortage = SystemFailure(self.source.asked, ENOMEM)
             shortage.relative = self.source.path
             raise shortage from None
         except ReadError as error:
-            context.memory.end_loan(before_bytes)
             error.path, error.relative = self.source.asked, self.source.path
             if isinstance(error, Unreadable):
                 self._name_plugin(error)
             raise
         except Exception as error:
-            context.memory.end_loan(before_bytes)
             if (failure := self._plugin_failure(error)) is None:
                 raise
             raise failure from error
