@@ -1,6 +1,6 @@
 """The list of defects."""
 
-from proof.mutate.defects import decoding, guard, memory, native, policy, remote, sandbox, serving, texts
+from proof.mutate.defects import accounting, decoding, guard, memory, native, policy, remote, sandbox, serving, texts
 
 DEFECTS = (
     *guard.DEFECTS,
@@ -12,4 +12,5 @@ DEFECTS = (
     *remote.DEFECTS,
     *native.DEFECTS,
     *texts.DEFECTS,
+    *accounting.DEFECTS,
 )

@@ -80,3 +80,10 @@ def test_a_long_header_is_parsed_only_at_its_start():
 
     assert markdown.endswith("text\n")
     assert len(markdown) < 3 * eml.MAX_HEADER_CHARS
+
+
+def test_the_rest_of_a_long_header_is_counted():
+    made = shown(b"From: a@b.c\nSubject: " + b"word " * 2000 + b"\n\nbody\n")
+
+    assert made.count("word ") * 5 + len("wo") + 1808 == 10_000
+    assert made.endswith("wo [1808 characters left out]\n\nbody\n")

@@ -70,6 +70,15 @@ def test_a_presentation_without_a_list_of_slides_shows_its_texts():
     assert text_of(ppt, container(**{"PowerPoint Document": data})) == f"{ppt.NOTE}\n\nalone\n"
 
 
+def test_a_presentation_of_too_many_records_names_the_rest(monkeypatch):
+    monkeypatch.setattr(ppt, "MAX_RECORDS", 3)
+    data = group(1006, *[atom(4008, b"text")] * 9)
+
+    assert text_of(ppt, container(**{"PowerPoint Document": data})).endswith(
+        "[the rest is left out: more than 3 records]\n"
+    )
+
+
 def test_an_encrypted_presentation_is_called_encrypted():
     user = bytes(12) + (0xF3D1C4DF).to_bytes(4, "little")
 

@@ -44,3 +44,9 @@ def test_a_book_without_a_title_is_read_and_one_without_chapters_or_with_drm_ref
         book("<itemref idref='b'/>")
     with pytest.raises(Unreadable, match="DRM"):
         book(**{"META-INF/encryption.xml": "<a/>", "META-INF/rights.xml": "<a/>"})
+
+
+def test_chapters_that_are_missing_are_counted():
+    made = book("<itemref idref='a'/><itemref idref='b'/><itemref idref='c'/>")[1][0]
+
+    assert made == b"chapter\n\n[2 chapters missing in the file]\n"

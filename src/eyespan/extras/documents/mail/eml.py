@@ -41,7 +41,11 @@ class _Policy(email.policy.EmailPolicy):
     """The default policy, with a limit on the length of headers."""
 
     def header_fetch_parse(self, name: str, value: str) -> Any:
-        return value if hasattr(value, "name") else _parsed(name, value[:MAX_HEADER_CHARS])
+        if hasattr(value, "name"):
+            return value
+        parsed, left = _parsed(name, value[:MAX_HEADER_CHARS]), len(value) - MAX_HEADER_CHARS
+        is_whole = left <= 0 or name.lower().startswith("content-")
+        return parsed if is_whole else f"{parsed} [{left} characters left out]"
 
 
 @functools.lru_cache(maxsize=256)

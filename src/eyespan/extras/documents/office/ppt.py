@@ -36,6 +36,8 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         raise unreadable(ENCRYPTED)
     show = _Show(container.read("PowerPoint Document"))
     blocks = show.blocks()
+    if show.is_cut:
+        blocks.append(f"[the rest is left out: more than {MAX_RECORDS} records]")
     return {"slides": len(show.slides)}, [markdown_pieces.finish([NOTE, *blocks] if blocks else [])]
 
 
@@ -67,6 +69,7 @@ class _Show:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._records = 0
+        self.is_cut = False
         self.slides: list[_Slide] = []
         offsets: dict[int, int] = {}
         notes: list[int] = []
@@ -108,6 +111,7 @@ class _Show:
             stop = min(end, start + size)
             self._records += 1
             if self._records > MAX_RECORDS:
+                self.is_cut = True
                 return
             yield kind, start, stop, version >> 4
             if version & 15 == 15 and depth < MAX_DEPTH:

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 from eyespan.decoders.files import unreadable
+from eyespan.escape import plural
 from eyespan.extras.documents.shared import markdown_pieces
 from eyespan.extras.documents.shared.ooxml import Package
 from eyespan.extras.documents.shared.xml_tree import local_name
@@ -50,4 +51,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         blocks.append(f"# {facts['title']}{by}")
     for chapter in chapters:
         blocks += html.convert(html.decode_text(package.read(chapter)))[1]
+    missing = len([name for name in dict.fromkeys(spine) if items.get(name, "") not in package])
+    if missing:
+        blocks.append(f"[{plural(missing, 'chapter')} missing in the file]")
     return facts, [markdown_pieces.finish(blocks)]
