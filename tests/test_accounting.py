@@ -47,7 +47,10 @@ def lines(units):
 
 
 def table(separator):
-    return lambda units: "".join([f"{unit}{separator}{at}\n" for at, unit in enumerate(["name", *units])]).encode()
+    rows = [["name", "number"]]
+    return lambda units: "".join(
+        [f"{separator.join(row)}\n" for row in [*rows, *([unit, str(at)] for at, unit in enumerate(units))]]
+    ).encode()
 
 
 def parquet(units):

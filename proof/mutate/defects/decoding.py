@@ -84,13 +84,6 @@ DEFECTS = (
         tests="tests/extras/documents/tables/test_arrow.py",
     ),
     Defect(
-        name="functions of formulas are shifted at gaps",
-        file=f"{SRC}/extras/documents/sheets/formula_tokens.py",
-        old="            number = int(word)\n",
-        new="            number += 1\n",
-        tests="tests/extras/documents/sheets/test_formula_tokens.py",
-    ),
-    Defect(
         name="the preview of an EPS file is taken from its start",
         file=f"{SRC}/decoders/image.py",
         old="    file.seek(at)\n    tiff = io.BytesIO(",

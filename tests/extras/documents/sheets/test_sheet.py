@@ -89,7 +89,8 @@ def test_each_cell_is_that_of_the_csv(suffix, name, start):
     known = list(csv.reader(io.StringIO(expected(f"ledger.{name}.expected.csv"))))
     lines = text(FIXTURES / f"ledger.{suffix}", sheet=name).split("\n")
     table = [line for line in lines if line.startswith("| ")]
-    letters = [cell.strip() for cell in lines[2].strip("|").split("|")][1:]
+    header = next(line for line in lines if line.startswith("|   |"))
+    letters = [cell.strip() for cell in header.strip("|").split("|")][1:]
     got = {}
     for line in table:
         if re.match(r"\| \d", line):
@@ -413,7 +414,7 @@ def test_a_formula_is_moved_as_spreadsheets_copy_it(formula, rows, columns, want
 # --- xls -------------------------------------------------------------------------------------------------------------
 
 
-def test_errors_and_formulas_of_an_old_workbook_are_shown():
+def test_errors_of_an_old_workbook_are_shown_and_formulas_counted():
     one_divided = b"\x1e\x01\x00\x1e\x00\x00\x06"  # 1, 0, divide
     error = b"\x02\x00\x07\x00\x00\x00\xff\xff"
     made = biff(
@@ -422,7 +423,8 @@ def test_errors_and_formulas_of_an_old_workbook_are_shown():
     )
 
     assert sheet.decode(made, {})[1][0].decode() == (
-        "## Page (A1:B1)\n\n|   | A | B |\n|---| --- | --- |\n| 1 | #N/A | #DIV/0! |\n\nFormulas:\n\n- B1: =1/0\n"
+        "## Page (A1:B1)\n\n[1 formula not shown, only their values: xls]\n\n"
+        "|   | A | B |\n|---| --- | --- |\n| 1 | #N/A | #DIV/0! |\n"
     )
 
 
@@ -589,3 +591,9 @@ def test_a_sheet_of_old_macros_is_shown_like_others():
     answer = sheet.decode(made, {})[1][0].decode()
 
     assert rows_of(answer) == ["| 1 | 7 |", "| 1 | 8 |"]
+
+
+def test_further_names_of_a_list_are_counted():
+    names = [f"A{number}" for number in range(cells.MAX_LISTED + 3)]
+
+    assert cells.listed(names).endswith(f"{names[cells.MAX_LISTED - 1]} and 3 more")

@@ -1,5 +1,5 @@
-"""Workbooks of Excel 97 to 2003 (BIFF8): values, formats, formulas, hidden and merged cells, comments, links, text
-boxes and headers, in one pass over the records of each sheet. Charts are counted.
+"""Workbooks of Excel 97 to 2003 (BIFF8): values, formats, hidden and merged cells, comments, links, text boxes and
+headers, in one pass over the records of each sheet. Formulas, defined names and charts are counted.
 
 A record that is damaged or cut ends the pass, or is left out; what was read before it stays.
 """
@@ -15,7 +15,7 @@ from typing import Any
 from eyespan.escape import plural
 from eyespan.extras.documents.shared import number_formats
 from eyespan.extras.documents.sheets import cells
-from eyespan.extras.documents.sheets.formula_tokens import ERRORS, FormulaNames, FormulaReader
+from eyespan.extras.documents.sheets.cells import ERRORS
 
 VERSION = 0x0600
 _BOF, _EOF, _CONTINUE = 0x0809, 0x0A, 0x3C
@@ -27,8 +27,8 @@ _SHARED, _ARRAY, _TABLE = 0x04BC, 0x0221, 0x0236
 _ROW, _COLUMNS, _MERGED, _LINK, _NOTE, _OBJECT, _TEXT = 0x0208, 0x7D, 0xE5, 0x01B8, 0x1C, 0x5D, 0x01B6
 _HEADER, _FOOTER = 0x14, 0x15
 _ENCRYPTED, _SHEET, _STRINGS, _FORMAT, _STYLE, _DATES = 0x2F, 0x85, 0xFC, 0x041E, 0xE0, 0x22
-_NAME, _REFERENCES, _BOOK, _OUTER_NAME = 0x18, 0x17, 0x01AE, 0x23
-_OF_GLOBALS = frozenset((_ENCRYPTED, _SHEET, _STRINGS, _FORMAT, _STYLE, _DATES, _NAME, _REFERENCES, _BOOK, _OUTER_NAME))
+_NAME = 0x18
+_OF_GLOBALS = frozenset((_ENCRYPTED, _SHEET, _STRINGS, _FORMAT, _STYLE, _DATES, _NAME))
 _CHART_KIND = b"\x20\0"
 SHOWN_KINDS = (0, 2)
 """Kinds of sheets: worksheets and charts. Macros and modules are left out."""
@@ -77,10 +77,7 @@ class BiffWorkbook:
         codes = dict(number_formats.BUILT_IN)
         codes.update(dict.fromkeys(_EAST_ASIAN_DATES, "yyyy-mm-dd"))
         styles: list[int] = []
-        self._references = FormulaNames()
-        self._tokens = FormulaReader(self._references)
-        names: list[tuple[int, bytes]] = []
-        book = -1
+        names = 0
         for code, blocks in self._globals():
             record = blocks[0]
             if code == _ENCRYPTED:
@@ -98,20 +95,9 @@ class BiffWorkbook:
             elif code == _DATES and record[:1] == b"\1":
                 self._is_1904 = True
             elif code == _NAME and len(record) > 14:
-                names.append((int.from_bytes(record[:2], "little"), b"".join(blocks)))
-            elif code == _BOOK:
-                book += 1
-                if record[2:4] == b"\x01\x04":
-                    self._references.own_books.add(book)
-                else:
-                    self._references.outer_books[book] = _outer_book(blocks)
-            elif code == _OUTER_NAME and len(record) > 7:
-                self._references.outer_names.setdefault(book, []).append(_short_text(record, 6))
-            elif code == _REFERENCES:
-                whole = b"".join(blocks)[2:]
-                self._references.references = list(struct.iter_unpack("<Hhh", whole[: len(whole) // 6 * 6]))
-        self._references.sheets = [name for name, *_ in self.sheets]
-        self._add_names(names)
+                names += not record[0] & 0x2B  # hidden, a function, a macro, or built in
+        if names:
+            self.names = [f"[{plural(names, 'defined name')} not shown: those of xls files are not decoded]"]
         self._codes = [codes.get(number, "") for number in styles]
         self._kinds = [_kind(code) for code in self._codes]
 
@@ -133,28 +119,6 @@ class BiffWorkbook:
             at += 4 + size
         if code:
             yield code, blocks
-
-    def _add_names(self, records: list[tuple[int, bytes]]) -> None:
-        """Add the defined names. They may refer to each other, so all are known before the first formula is read."""
-        defined = []
-        for flags, record in records:
-            count, size, sheet = (
-                record[3],
-                int.from_bytes(record[4:6], "little"),
-                int.from_bytes(record[8:10], "little"),
-            )
-            is_wide = record[14] & 1 if len(record) > 14 else 0
-            end = 15 + count * (1 + is_wide)
-            name = record[15:end].decode("utf-16-le" if is_wide else "latin-1", "replace")
-            self._references.names.append(name)
-            defined.append((flags, name, sheet, record[end : end + size], record[end + size :]))
-        for flags, name, sheet, tokens, extra in defined:
-            if flags & 0x2B:  # hidden, a function, a macro, or built in
-                continue
-            text = self._tokens.text(tokens, extra)
-            if text:
-                place = f" (in {self.sheets[sheet - 1][0]})" if 0 < sheet <= len(self.sheets) else ""
-                self.names.append(f"- {name}{place} = {text}")
 
     # --- one sheet ---------------------------------------------------------------------------------------------------
 
@@ -212,14 +176,11 @@ class _BiffSheet:
         self.extras = cells.Extras()
         self.extras.is_hidden = is_hidden
         self._book = book
-        self._shared: dict[tuple[int, int], tuple[bytes, bytes]] = {}
-        self._copies: list[tuple[tuple[int, int], tuple[int, int]]] = []
         self._notes: list[tuple[int, int, int, str]] = []
         self._texts: dict[int, str] = {}
         self._object = -1
         self._links: list[str] = []
-        self._failed = 0
-        self._last = (0, 0)
+        self._formulas = 0
         self._count = 0
 
     def read(self, data: bytes, at: int) -> None:
@@ -315,7 +276,6 @@ class _BiffSheet:
 
     def _add_formula(self, record: bytes, data: bytes, after: int) -> None:
         row, column, style = _PLACE.unpack_from(record)
-        place = self._last = row, column
         if record[12:14] != b"\xff\xff":
             self._put_number(row, column, style, struct.unpack_from("<d", record, 6)[0])
         elif record[6] == 0:
@@ -326,31 +286,7 @@ class _BiffSheet:
             self._put_error(row, column, record[8])
         else:
             self._put(row, column, "")  # also for a formula that was never computed
-        size = int.from_bytes(record[20:22], "little")
-        tokens = record[22 : 22 + size]
-        if tokens[:1] == b"\x01" and len(tokens) >= 5:  # a reference to a shared formula
-            self._copies.append((place, struct.unpack_from("<HH", tokens, 1)))
-        elif tokens[:1] == b"\x02":
-            self._failed += 1
-        else:
-            self._add_text(place, self._book._tokens.text(tokens, record[22 + size :], place))
-
-    def _add_text(self, place: tuple[int, int], text: str | None) -> None:
-        if text:
-            self.extras.formulas[place] = text
-        else:
-            self._failed += 1
-
-    def _add_shared(self, record: bytes, data: bytes, after: int) -> None:
-        size = int.from_bytes(record[8:10], "little")
-        formula = record[10 : 10 + size], record[10 + size :]
-        self._shared[struct.unpack_from("<H", record)[0], record[4]] = formula
-        self._shared.setdefault(self._last, formula)
-
-    def _add_array(self, record: bytes, data: bytes, after: int) -> None:
-        size = int.from_bytes(record[12:14], "little")
-        formula = record[14 : 14 + size], record[14 + size :]
-        self._shared[struct.unpack_from("<H", record)[0], record[4]] = formula
+        self._formulas += 1
 
     # --- the layout --------------------------------------------------------------------------------------------------
 
@@ -410,9 +346,6 @@ class _BiffSheet:
 
     def _finish(self) -> None:
         extras, blocks = self.extras, []
-        for place, owner in self._copies:
-            shared = self._shared.get(owner)
-            self._add_text(place, None if shared is None else self._book._tokens.text(*shared, place))
         lines = []
         for row, column, number, author in sorted(self._notes):
             text = self._texts.pop(number, "")
@@ -423,8 +356,8 @@ class _BiffSheet:
             blocks += ["Links:", "\n".join(self._links)]
         blocks += [f"[text box] {text}" for text in self._texts.values()]
         extras.blocks[:0] = blocks
-        if self._failed:
-            extras.notes.append(f"[{self._failed} formulas cannot be shown]")
+        if self._formulas:
+            extras.notes.append(f"[{plural(self._formulas, 'formula')} not shown, only their values: xls]")
 
 
 _HANDLERS = {
@@ -432,8 +365,6 @@ _HANDLERS = {
     _MANY_RK: _BiffSheet._add_many,
     **dict.fromkeys((_LABEL, _RICH_LABEL), _BiffSheet._add_label),
     _BOOL_OR_ERROR: _BiffSheet._add_bool,
-    _SHARED: _BiffSheet._add_shared,
-    _ARRAY: _BiffSheet._add_array,
     _ROW: _BiffSheet._add_row,
     _COLUMNS: _BiffSheet._add_columns,
     _MERGED: _BiffSheet._add_merged,
@@ -545,14 +476,6 @@ def _texts(blocks: list[bytes], count: int, at: int) -> list[str]:
             number += 1
             data = blocks[number]
     return texts
-
-
-def _outer_book(blocks: list[bytes]) -> tuple[str, list[str]]:
-    """Return the file name of another workbook, and its sheets."""
-    path, *sheets = _texts(blocks, 1 + int.from_bytes(blocks[0][:2], "little"), 2) or [""]
-    for separator in ("\3", "/", "\\", "\1", "\2"):
-        path = path.rpartition(separator)[2]
-    return " ".join(path.split()), sheets
 
 
 # --- links -----------------------------------------------------------------------------------------------------------

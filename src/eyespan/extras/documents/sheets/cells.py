@@ -12,6 +12,17 @@ from functools import lru_cache
 Area = tuple[int, int, int, int]
 """First row, first column, last row, last column, from 0."""
 
+ERRORS = {
+    0x00: "#NULL!",
+    0x07: "#DIV/0!",
+    0x0F: "#VALUE!",
+    0x17: "#REF!",
+    0x1D: "#NAME?",
+    0x24: "#NUM!",
+    0x2A: "#N/A",
+    0x2B: "#GETTING_DATA",
+}
+"""The codes of errors in binary workbooks."""
 MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
 MAX_CELLS = 4_000_000
 """The limit for the rectangle around all cells of a sheet, which is held in memory, empty cells included."""

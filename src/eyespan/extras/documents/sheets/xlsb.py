@@ -13,7 +13,7 @@ from eyespan.extras.documents.shared import drawings, number_formats
 from eyespan.extras.documents.shared.embedded_images import Images
 from eyespan.extras.documents.shared.ooxml import Package
 from eyespan.extras.documents.sheets import cells
-from eyespan.extras.documents.sheets.formula_tokens import ERRORS
+from eyespan.extras.documents.sheets.cells import ERRORS
 
 _ROW, _CELL_ERROR, _FORMULA_STRING, _FORMULA_ERROR = 0, 3, 8, 11
 _CELLS = range(1, 12)
