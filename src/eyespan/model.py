@@ -106,11 +106,13 @@ class PdfOptions:
     is_whole: bool = False
     """Return the file itself, for hosts whose model reads PDFs."""
     has_layout: bool = False
-    """Return tables as rows, and bookmarks, attachments, form values, links and annotations as text."""
+    """Return Markdown: headings, paragraphs, tables, and bookmarks, attachments, form values, links, annotations."""
     textless_images: int = 0
     """Return an image of so many pages whose text cannot be read, without `has_images`."""
     section: str = ""
-    """Select the pages of the bookmark of this name."""
+    """Select the pages of the bookmark of this name, or of the heading in a file without bookmarks."""
+    is_outline: bool = False
+    """The bookmarks, or the headings of a file without them, instead of the pages."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,10 +42,11 @@ def pages(
     annotations: str = "",
     more: dict[int, str | bytes] | None = None,
     box: str = "0 0 612 792",
+    fonts: str = "",
 ) -> bytes:
     """Return a file with a page for each content. Objects: 1 catalog, 2 pages, 3 font, 10, 12 ... pages; `more` others.
 
-    `annotations` are those of the first page.
+    `annotations` are those of the first page, `fonts` more of them with their names.
     """
     numbers = [10 + 2 * at for at in range(len(contents))]
     kids = " ".join([f"{number} 0 R" for number in numbers])
@@ -59,7 +60,7 @@ def pages(
         extra = f"/Annots [{annotations}]" if annotations and number == 10 else ""
         objects[number] = (
             f"<< /Type /Page /Parent 2 0 R /MediaBox [{box}] /Contents {number + 1} 0 R "
-            f"/Resources << /Font << /F1 3 0 R >> >> {extra} >>"
+            f"/Resources << /Font << /F1 3 0 R {fonts} >> >> {extra} >>"
         )
         objects[number + 1] = stream(content)
     return write_pdf(objects)

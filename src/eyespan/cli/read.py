@@ -31,6 +31,7 @@ code has colours with the extra `color`: pip install 'eyespan[color]'.
   eyespan read src                the names in a directory
   git diff | eyespan read -       standard input; -:10-20 for some of its lines
   eyespan read paper.pdf:p2       PDFs, notebooks and office files, as text
+  eyespan read paper.pdf --markdown > paper.md
   eyespan read app.log.gz:-50     compressed files, as if they were not
   eyespan read logs.zip           the names in an archive; logs.zip!/app.log:9
   eyespan read app.sqlite:users   databases and Parquet files: schema and rows
@@ -55,6 +56,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("-N", "--no-numbers", action="store_false", dest="numbers", help="without line numbers")
     parser.add_argument("--json", action="store_true", help="one JSON object per part and per error, each on a line")
     parser.add_argument("--raw", action="store_true", help="documents and text as the bytes they are")
+    parser.add_argument("--markdown", action="store_true", help="documents as Markdown alone, without numbers")
     parser.add_argument("--document", action="store_true", help="HTML, mail and CSV as documents")
     parser.add_argument(
         "--color",
@@ -77,9 +79,16 @@ def main(arguments: Arguments) -> int:
     pager = Pager() if is_terminal and "no_pager" not in values else None
     printer: Terminal | JsonLines = JsonLines(write_output)
     if "json" not in values:
-        has_numbers = values.get("numbers", True)
-        printer = Terminal(write_output, has_numbers=has_numbers, is_terminal=is_terminal, is_colored=is_colored)
-    documents = frozenset({"terminal", kinds.SOURCES} if "document" in values else {"terminal"})
+        is_markdown = "markdown" in values
+        printer = Terminal(
+            write_output,
+            has_numbers=values.get("numbers", not is_markdown),
+            is_terminal=is_terminal,
+            is_colored=is_colored,
+            has_headings=not is_markdown,
+        )
+    has_sources = "document" in values or "markdown" in values
+    documents = frozenset({"terminal", kinds.SOURCES} if has_sources else {"terminal"})
     if "raw" in values:
         documents = frozenset()
     reader = TargetPrinter(workspace, printer, documents, is_terminal, needs_numbers=values.get("numbers", False))

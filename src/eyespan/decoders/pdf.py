@@ -12,8 +12,9 @@ import encodings.utf_16_le  # noqa: F401  # pypdfium2 uses it, and the sandbox a
 import gc
 import io
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, BinaryIO
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, Protocol
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -45,21 +46,28 @@ _REASONS = {
 Image.init()
 
 
-PageText = Callable[[pypdfium2.PdfPage, Any], str]
-"""Returns the text of a page, from the page and its text layer."""
+class PageLayout(Protocol):
+    """Returns the text of pages. The draft of a page, as `str`, is the text in the order of the layer."""
+
+    def page(self, page: pypdfium2.PdfPage, layer: Any) -> Any:
+        """Return the draft of a page."""
+
+    def texts(self, drafts: list[Any], first: int) -> tuple[list[str], dict[str, Any]]:
+        """Return the text of each page, "" for None, and facts about all; `first` is the number of the first page."""
 
 
 def decode(
-    file: BinaryIO, params: Mapping[str, Any], laid_out: PageText = pdf_text.page_text
+    file: BinaryIO, params: Mapping[str, Any], layout: PageLayout | None = None
 ) -> tuple[dict[str, Any], list[bytes]]:
     """Decode pages `first` to `last` (None: to the end), at most `max_pages` of them.
 
     Blobs: for each page its text, and with `images` an image of at most `max_px` on its longer side. With `textless`,
     the first so many pages whose text cannot be read have an image, too. Decoding stops when half of `seconds` is used
     or the next page would exceed `max_bytes`; the fact `stopped` gives the reason. With `section`, the pages are those
-    of the bookmark of that name. With `whole`, the file itself is the only blob, after it was opened successfully.
+    of the bookmark of that name, or of the heading in a file without bookmarks; with `outline`, the fact `outline`
+    lists them and there are no pages. With `whole`, the file itself is the only blob, after it was opened successfully.
     Two jobs may decode one file at the same time, with a `share` of 0 and 1: each decodes a half of the pages, the
-    first alone all of them if they are few. With `layout`, `laid_out` returns the text of each page.
+    first alone all of them if they are few. With the parameter `layout`, `layout` returns the text of the pages.
 
     Raises: Unreadable.
     """
@@ -73,8 +81,11 @@ def decode(
     facts: dict[str, Any] = {"total_pages": total, "pages": []}
     first: int = params["first"]
     wanted_last: int = params["last"] or total
-    if params.get("section"):
-        entries = pdf_extras.bookmarks(document)
+    layout = layout if params.get("layout") and layout is not None else pdf_text.PlainText()
+    if params.get("section") or params.get("outline"):
+        entries = pdf_extras.bookmarks(document) or _headings(document, layout, params)
+        if params.get("outline"):
+            return {**facts, "outline": entries}, []
         section = pdf_extras.section_pages(entries, params["section"], total)
         if section is None:
             return {**facts, "sections": [title[:200] for _, title, _ in entries[:MAX_SUGGESTED]]}, []
@@ -87,22 +98,56 @@ def decode(
     if share is not None:
         last_of_first = (first + last) // 2 if last - first + 1 >= LEAST_SHARED_PAGES else last
         first, last = (last_of_first + 1, last) if share else (first, last_of_first)
-    blobs: list[bytes] = []
+    decoded: list[_Page] = []
     used, end = 0, time.monotonic() + params["seconds"] / 2
     if params["images"] or params.get("layout"):
         document.init_forms()
     textless: int = params.get("textless", 0)
     gc.disable()  # the words of a page are many small objects without cycles, in a process that ends soon
     for number in range(first, last + 1):
-        page, made = _page(document, number, params, laid_out, may_draw=textless > 0)
-        textless -= "unreadable" in page
-        used += sum(map(len, made))
-        if facts["pages"] and (used > params["max_bytes"] or time.monotonic() > end):
+        page = _page(document, number, params, layout, may_draw=textless > 0)
+        textless -= bool(page.image)
+        used += len(str(page.draft or "")) + len(page.image)
+        if decoded and (used > params["max_bytes"] or time.monotonic() > end):
             facts["stopped"] = "bytes" if used > params["max_bytes"] else "seconds"
             break
-        facts["pages"].append(page)
-        blobs += made
+        decoded.append(page)
+    texts, more = layout.texts([page.draft for page in decoded], first)
+    facts.update(more, pages=[page.facts for page in decoded])
+    blobs: list[bytes] = []
+    for page, text in zip(decoded, texts, strict=True):
+        text = "\n".join([text, *page.extras])
+        if len(text) > params["max_text_chars"]:
+            page.facts["text_chars"] = len(text)
+            text = text[: params["max_text_chars"]]
+        blobs += [text.encode("utf-8", "replace"), *([page.image] if page.image else [])]
     return facts, blobs
+
+
+@dataclass(slots=True)
+class _Page:
+    """A decoded page; of a damaged one there are only facts."""
+
+    facts: dict[str, Any]
+    draft: Any = None
+    """None: there is no text, or it cannot be read."""
+    extras: list[str] = field(default_factory=list)
+    """The lines about its fields, links and annotations."""
+    image: bytes = b""
+
+
+def _headings(
+    document: pypdfium2.PdfDocument, layout: PageLayout, params: Mapping[str, Any]
+) -> list[tuple[int, str, int]]:
+    """Return level, title and page of the headings in the text, of as many pages as half of `seconds` allow."""
+    end = time.monotonic() + params["seconds"] / 2
+    drafts = []
+    for number in range(1, len(document) + 1):
+        drafts.append(_page(document, number, {"images": False}, layout, may_draw=False).draft)
+        if time.monotonic() > end:
+            break
+    found: list[tuple[int, str, int]] = layout.texts(drafts, 1)[1].get("headings", [])
+    return found
 
 
 def _lists(document: pypdfium2.PdfDocument) -> dict[str, Any]:
@@ -137,62 +182,49 @@ def _open(file: BinaryIO) -> pypdfium2.PdfDocument:
 
 
 def _page(
-    document: pypdfium2.PdfDocument, number: int, params: Mapping[str, Any], laid_out: PageText, *, may_draw: bool
-) -> tuple[dict[str, Any], list[bytes]]:
-    """Decode one page: its facts, and its blobs in the order text, image. A damaged page has only an empty text."""
-    facts: dict[str, Any] = {"page": number}
+    document: pypdfium2.PdfDocument, number: int, params: Mapping[str, Any], layout: PageLayout, *, may_draw: bool
+) -> _Page:
     try:
         page = document[number - 1]
     except pypdfium2.PdfiumError:
-        return {**facts, "damaged": True}, [b""]
+        return _Page({"page": number, "damaged": True})
+    layer = None
     try:
+        made = _Page({"page": number})
+        facts = made.facts
         facts["width"], facts["height"] = (round(side, 2) for side in page.get_size())
-        text, extras = _page_text(document, page, laid_out if params.get("layout") else None)
+        layer = pdfium.FPDFText_LoadPage(page.raw)
+        made.draft = layout.page(page, layer)
         if params.get("layout"):
+            made.extras = pdf_extras.page_extras(document, page, layer)
             facts["label"] = pdf_extras.label(document, number - 1)
-        is_drawn = params["images"]
-        if may_draw and not is_drawn and (reason := _unreadable_text(page, text)):
-            is_drawn, facts["unreadable"] = True, reason
-            if reason == "garbage":
-                text = ""
-        text = "\n".join([text, *extras]) if extras else text
-        if len(text) > params["max_text_chars"]:
-            facts["text_chars"] = len(text)
-            text = text[: params["max_text_chars"]]
-        blobs = [text.encode("utf-8", "replace")]
-        if is_drawn:
-            image, media_type, size = _render(page, params["max_px"])
-            blobs.append(image)
+            reason = _unreadable_text(page, layer, str(made.draft))
+            if reason == "ocr" or (reason and may_draw):
+                facts["unreadable"] = reason
+            if reason == "garbage" and may_draw:
+                made.draft = None
+        if params["images"] or (may_draw and "unreadable" in facts):
+            made.image, media_type, size = _render(page, params["max_px"])
             facts.update(media_type=media_type, shown_width=size[0], shown_height=size[1])
-        return facts, blobs
+        return made
     except (pypdfium2.PdfiumError, ValueError, OSError):
-        return {"page": number, "damaged": True}, [b""]
-    finally:
-        page.close()
-
-
-def _page_text(
-    document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, laid_out: PageText | None
-) -> tuple[str, list[str]]:
-    """Return the text of a page, and if it is laid out the lines about its fields, links and annotations."""
-    layer = pdfium.FPDFText_LoadPage(page.raw)
-    try:
-        if laid_out is None:
-            return pdf_text.page_text(page, layer), []
-        return laid_out(page, layer), pdf_extras.page_extras(document, page, layer)
+        return _Page({"page": number, "damaged": True})
     finally:
         if layer:
             pdfium.FPDFText_ClosePage(layer)
+        page.close()
 
 
+SAMPLED_CHARS = 20
 FEW_CHARS = 50
 """A page with fewer characters that consists of an image is a scan with a number or a stamp."""
 
 
-def _unreadable_text(page: pypdfium2.PdfPage, text: str) -> str:
+def _unreadable_text(page: pypdfium2.PdfPage, layer: Any, text: str) -> str:
     """Return the reason why the text of a page does not show what the page shows; "" if it does.
 
-    "none": there is no text; "scan": nearly none on a page that is an image; "garbage": the fonts have no valid map.
+    "none": there is no text; "scan": nearly none on a page that is an image; "garbage": the fonts have no valid map;
+    "ocr": nearly all of it is invisible, as the text that was recognised in a scan.
     """
     if not text:
         return "none"
@@ -200,7 +232,17 @@ def _unreadable_text(page: pypdfium2.PdfPage, text: str) -> str:
     strange = sum([not char.isprintable() or char == "\ufffd" or "\ue000" <= char <= "\uf8ff" for char in letters])
     if strange * 4 > len(letters):
         return "garbage"
-    return "scan" if len(letters) < FEW_CHARS and _is_image(page) else ""
+    if len(letters) < FEW_CHARS and _is_image(page):
+        return "scan"
+    return "ocr" if _is_invisible(layer) else ""
+
+
+def _is_invisible(layer: Any) -> bool:
+    """Return True if nearly all characters of some that are far apart are not drawn."""
+    count = pdfium.FPDFText_CountChars(layer)
+    items = [pdfium.FPDFText_GetTextObject(layer, at) for at in range(0, count, count // SAMPLED_CHARS + 1)]
+    modes = [pdfium.FPDFTextObj_GetTextRenderMode(item) for item in items if item]
+    return modes.count(pdfium.FPDF_TEXTRENDERMODE_INVISIBLE) > 0.9 * len(modes)
 
 
 def _is_image(page: pypdfium2.PdfPage) -> bool:

@@ -12,9 +12,16 @@ HYPHENS = "\ufffe\x02"
 """pdfium writes these for a hyphen at the end of a line."""
 
 
-def page_text(page: pypdfium2.PdfPage, layer: Any) -> str:
-    """Return the text of a page."""
-    return clean(characters(layer))
+class PlainText:
+    """The text of pages as it is in the layer."""
+
+    def page(self, page: pypdfium2.PdfPage, layer: Any) -> str:
+        """Return the text of a page."""
+        return clean(characters(layer))
+
+    def texts(self, drafts: list[str | None], first: int) -> tuple[list[str], dict[str, Any]]:
+        """Return the texts as they are."""
+        return [draft or "" for draft in drafts], {}
 
 
 def characters(layer: Any) -> str:

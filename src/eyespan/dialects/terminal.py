@@ -30,10 +30,18 @@ class Terminal:
     """Formats the parts of documents for a person and passes them to `write`."""
 
     def __init__(
-        self, write: Callable[[bytes], None], *, has_numbers: bool, is_terminal: bool, is_colored: bool
+        self,
+        write: Callable[[bytes], None],
+        *,
+        has_numbers: bool,
+        is_terminal: bool,
+        is_colored: bool,
+        has_headings: bool = True,
     ) -> None:
         self._write_bytes = write
         self._has_numbers = has_numbers
+        self._has_headings = has_headings
+        """Pages have a line with their number."""
         self._is_terminal = is_terminal
         self.is_colored = is_colored
         self.colored_lines: dict[int, list[tuple[str, str]]] = {}
@@ -58,6 +66,8 @@ class Terminal:
             return
         if isinstance(part, NotePart):
             text = f"{part.heading}\n\n{part.text}".rstrip("\n") if part.heading else part.text
+            if not self._has_headings:
+                text = f"{part.text}\n"
         elif isinstance(part, ImagePart):
             text = f"[an image: {part.media_type}, {len(part.data):,} bytes]"
         else:

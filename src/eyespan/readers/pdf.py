@@ -40,7 +40,18 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     options = opened.request.options.pdf
     if not is_pdf(opened.source.first_bytes):
         raise _unreadable(opened.source.asked, "not a PDF, despite its name")
+    if options.is_outline:
+        return _outline_document(opened, context)
     return _whole_document(opened, context) if options.is_whole else _page_document(opened, options, context)
+
+
+def _outline_document(opened: Opened, context: CallContext) -> Document:
+    params = {"first": 1, "last": None, "max_pages": 0, "images": False, "layout": True, "outline": True}
+    facts, _ = opened.decode(params, context)
+    total = _page_number(facts.get("total_pages"), opened.source.asked)
+    lines = _entries(facts.get("outline"))
+    parts = (NotePart("\n".join(lines)),) if lines else ()
+    return opened.document(parts, {"total_pages": total})
 
 
 def _whole_document(opened: Opened, context: CallContext) -> Document:
@@ -105,9 +116,9 @@ def _page_document(opened: Opened, options: PdfOptions, context: CallContext) ->
     if contents:
         extra["has_contents"] = True
         left_out = [
-            f"{total - len(facts[name])} {name}"
+            f"{total - len(facts.get(name, ()))} {name}"
             for name in ("bookmarks", "attachments", "signatures")
-            if (total := facts[f"total_{name}"]) > len(facts[name])
+            if (total := facts.get(f"total_{name}", 0)) > len(facts.get(name, ()))
         ]
         if left_out:
             extra["left_out_contents"] = "; ".join(left_out)
@@ -138,7 +149,7 @@ def _decoded(opened: Opened, params: dict[str, Any], context: CallContext) -> tu
 
 
 def _drawn_pages(facts: dict[str, Any]) -> int:
-    return sum([isinstance(page, dict) and "unreadable" in page for page in facts.get("pages") or ()])
+    return sum([isinstance(page, dict) and "media_type" in page for page in facts.get("pages") or ()])
 
 
 def _joined(
@@ -157,6 +168,7 @@ def _joined(
             return {**facts, "stopped": "bytes"}, blobs
         facts["pages"].append(page)
         blobs += made
+    facts["running"] = [*(facts.get("running") or ()), *(more.get("running") or ())]
     return {**facts, "stopped": more["stopped"]} if "stopped" in more else facts, blobs
 
 
@@ -182,6 +194,9 @@ def _page_parts(page: dict[str, Any], blobs: list[bytes], total: int, asked: str
     note = NotePart(f"{heading}:\n\n{text}") if text else NotePart(_textless(heading, page))
     if has_heading:
         is_garbage = page.get("unreadable") == "garbage"
+        if page.get("unreadable") == "ocr":
+            see = ", see this image" if media_type else ""
+            heading += f", a scan whose text was recognised by a program (OCR) and may be wrong{see}"
         note = NotePart(text, _textless(heading, page) if is_garbage or not text else f"{heading}:")
     if media_type is None:
         return [note]
@@ -198,17 +213,16 @@ def _textless(heading: str, page: dict[str, Any]) -> str:
 
 
 def _contents(facts: dict[str, Any]) -> str:
-    """Return the bookmarks, attachments and signatures of a PDF, one a line; "" if it has none."""
-    bookmarks = [
-        f"{'  ' * level}- {title}{f' (p{page})' if page else ''}" for level, title, page in facts.get("bookmarks") or []
-    ]
+    """Return what does not belong to one page, such as bookmarks and attachments, one a line; "" for nothing."""
     attachments = [
         f"- {name}{f' ({size} bytes)' if size >= 0 else ''}" for name, size in facts.get("attachments") or []
     ]
     signatures = [f"- {signature}" for signature in facts.get("signatures") or []]
+    running = [f"- {text} (p{_page_ranges(pages)})" for text, pages in facts.get("running") or []]
     lists = (
-        ("Bookmarks", bookmarks, facts.get("total_bookmarks", 0)),
+        ("Bookmarks", _entries(facts.get("bookmarks")), facts.get("total_bookmarks", 0)),
         ("Attachments", attachments, facts.get("total_attachments", 0)),
+        ("Running headers and footers, shown here alone", running, len(running)),
         ("Digital signatures, not verified", signatures, facts.get("total_signatures", 0)),
     )
     blocks = []
@@ -217,6 +231,22 @@ def _contents(facts: dict[str, Any]) -> str:
         if lines or more:
             blocks.append("\n".join([f"{title}:", *lines, *more]))
     return "\n\n".join(blocks)
+
+
+def _entries(entries: list[tuple[int, str, int]] | None) -> list[str]:
+    """Return bookmarks or headings as a nested list, with their pages."""
+    return [f"{'  ' * level}- {title}{f' (p{page})' if page else ''}" for level, title, page in entries or ()]
+
+
+def _page_ranges(pages: list[int]) -> str:
+    """Return numbers of pages as ranges: 1-3,5."""
+    ranges: list[list[int]] = []
+    for page in pages:
+        if ranges and ranges[-1][1] == page - 1:
+            ranges[-1][1] = page
+        else:
+            ranges.append([page, page])
+    return ",".join([f"{first}-{last}" if last > first else str(first) for first, last in ranges])
 
 
 def _no_section(opened: Opened, name: str, facts: dict[str, Any]) -> NoSymbol:

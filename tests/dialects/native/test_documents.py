@@ -122,9 +122,9 @@ def test_the_outline_of_a_notebook_names_headings_and_definitions(tmp_path):
 
 
 def test_a_document_without_outline_is_refused_by_its_noun(call):
-    reply = call("pdfs/book.pdf", outline=True)
+    reply = call("office/ledger.xlsx", outline=True)
 
-    assert reply.text == ">! pdfs/book.pdf: a PDF has no outline; read it without `outline`"
+    assert reply.text == ">! office/ledger.xlsx: a spreadsheet has no outline; read it without `outline`"
 
 
 def test_a_sheet_and_an_area_of_it(call):

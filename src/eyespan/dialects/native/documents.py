@@ -94,20 +94,23 @@ def plan_document(
 
 
 def _outline_plan(opened: Opened, bare: Target, choice: Choice, view: View) -> TextPlan:
-    """Return the plan of the outline of a notebook: headings and definitions, each after the selector of its cell.
+    """Return the plan of the outline of a notebook or a PDF: headings and definitions with their cells or pages.
 
     Raises: NoSuchPart, for documents that have no outline.
     """
-    if opened.kind.parts != "cells":
+    if opened.kind.parts not in ("cells", "pages"):
         raise NoSuchPart(bare.path, document=opened.kind.noun, part="outline; read it without `outline`")
-    cells = replace(choice.options.notebook, is_outline=True)
-    document = opened.read(options=replace(choice.options, notebook=cells))
-    _check_range(bare, choice, document)
+    cells, pages = replace(choice.options.notebook, is_outline=True), replace(choice.options.pdf, is_outline=True)
+    document = opened.read(options=replace(choice.options, notebook=cells, pdf=pages))
+    note, nothing = "headings and definitions, each after its cell", "no headings or Python definitions in these cells"
+    if opened.kind.parts == "pages":
+        note, nothing = "headings with their pages", "no bookmarks or headings"
+    else:
+        _check_range(bare, choice, document)
     if not document.parts:
-        document = replace(document, parts=(NotePart("no headings or Python definitions in these cells"),))
+        document = replace(document, parts=(NotePart(nothing),))
     plan = _held_plan(document, bare, choice, view, opened.context)
-    note = "this is the outline: headings and definitions, each after its cell"
-    return replace(plan, wanted=replace(plan.wanted, notes=(note, *plan.wanted.notes)))
+    return replace(plan, wanted=replace(plan.wanted, notes=(f"this is the outline: {note}", *plan.wanted.notes)))
 
 
 def _drawn(opened: Opened) -> tuple[tuple[Content, ...], str]:

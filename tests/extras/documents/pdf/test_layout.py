@@ -69,7 +69,7 @@ class TestTables:
 
         text = shown(tmp_path, words(before, *placed(CELLS), after))
 
-        assert text == f"A report of the warehouse\n{markdown(CELLS)}\nSigned by the keeper of the keys."
+        assert text == f"A report of the warehouse\n\n{markdown(CELLS)}\n\nSigned by the keeper of the keys."
 
     def test_a_bar_in_a_cell_is_escaped(self, tmp_path):
         cells = (*CELLS[:4], ("S|4", "D-22", "156", "180"))
@@ -117,7 +117,7 @@ class TestTables:
     def test_a_title_above_a_table_is_no_row(self, tmp_path):
         title = (72, 716, "Table 1: what was counted")
 
-        assert shown(tmp_path, words(title, *placed(CELLS))) == f"{title[2]}\n{markdown(CELLS)}"
+        assert shown(tmp_path, words(title, *placed(CELLS))) == f"{title[2]}\n\n{markdown(CELLS)}"
 
     def test_a_table_beside_text_has_no_column_of_text(self, tmp_path):
         text = [(420, 703 - 13 * n, f"prose line {n} beside the") for n in range(8)]
@@ -125,7 +125,7 @@ class TestTables:
 
         shown_text = shown(tmp_path, words(*narrow, *text))
 
-        assert shown_text == "\n".join([markdown(CELLS), *[line for _, _, line in text]])
+        assert shown_text == f"{markdown(CELLS)}\n\n{' '.join([line for _, _, line in text])}"
 
     def test_a_table_on_a_rotated_page_becomes_rows(self, tmp_path):
         data = pages(words(*placed(CELLS))).replace(b"/MediaBox", b"/Rotate 180 /MediaBox", 1)
@@ -164,7 +164,7 @@ class TestNoTables:
 
         text = shown(tmp_path, words(*left, *right))
 
-        assert text.split("\n") == [word for _, _, word in (*left, *right)]
+        assert text.split("\n") == [" ".join([word for _, _, word in column]) for column in (left, right)]
 
 
 def test_columns_of_text_that_are_written_across_are_put_in_order(tmp_path):
@@ -174,7 +174,7 @@ def test_columns_of_text_that_are_written_across_are_put_in_order(tmp_path):
 
     text = shown(tmp_path, words(*across))
 
-    assert text.split("\n") == [word for _, _, word in (*left, *right)]
+    assert text.split("\n") == [" ".join([word for _, _, word in column]) for column in (left, right)]
 
 
 def test_the_layout_loses_no_word(tmp_path):

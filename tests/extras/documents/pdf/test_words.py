@@ -18,7 +18,7 @@ def boxes(rotation: int) -> list[tuple[float, float, float, float]]:
     data = pages(words((72, 700, "ab c"))).replace(b"/MediaBox", b"/Rotate %d /MediaBox" % rotation, 1)
     page = pypdfium2.PdfDocument(data)[0]
     layer = pdfium.FPDFText_LoadPage(page.raw)
-    found, _ = pdf_words.read_words(page, layer, characters(layer))
+    found, _, _ = pdf_words.read_words(page, layer, characters(layer))
     pdfium.FPDFText_ClosePage(layer)
     return [word[:4] for word in found]
 

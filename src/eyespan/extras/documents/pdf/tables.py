@@ -1,33 +1,23 @@
-"""Tables of a PDF page, found by the white space between its words and the lines that are drawn.
+"""Tables of a PDF page, found by the white space between its words.
 
     regions   runs of rows with wide gaps, with the short rows between them
     columns   strips of x that are free of words in nearly all rows of a region
     lines     the words of each row by columns; a phrase that covers several columns stands in the first of them
-    rows      lines that belong together: between two rules, overlapping, or the rest of a cell
+    rows      lines that belong together: overlapping, or the rest of a cell
 
 A region becomes a table only if its columns are aligned, few cells are empty and the cells are not running text.
 """
 
 from __future__ import annotations
 
-import ctypes
 import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING
 
-import pypdfium2.raw as pdfium
+from eyespan.extras.documents.pdf.words import WIDE_GAP, Row, Word, shown_words
 
-from eyespan.extras.documents.pdf.words import FLOATS, WIDE_GAP, Row, Word, address_of, plain_call, shown_words
-
-if TYPE_CHECKING:
-    import pypdfium2
-
-
-MAX_OBJECTS = 5000
-"""The objects of a page whose lines are read."""
 MAX_GAP_LINES = 3.2
 """A table ends at a gap of so many lines."""
 MAX_TRIES = 8
@@ -36,10 +26,6 @@ MAX_FAILED = 20
 """After so many regions that are no table, a page is a drawing."""
 MAX_CELL_CHARS = 90
 """With longer cells on average, columns are running text and no table."""
-_ADDRESS, _INT = ctypes.c_void_p, ctypes.c_int
-_page_object = plain_call(pdfium.FPDFPage_GetObject, _ADDRESS, _ADDRESS, _INT)
-_object_type = plain_call(pdfium.FPDFPageObj_GetType, _INT, _ADDRESS)
-_object_bounds = plain_call(pdfium.FPDFPageObj_GetBounds, _INT, _ADDRESS, *[_ADDRESS] * 4)
 
 
 @dataclass(slots=True)
@@ -56,12 +42,12 @@ class Table:
         return [shown[0], "|" + " --- |" * len(rows[0]), *shown[1:]]
 
 
-def blocks_of(rows: list[Row], rules: Rules) -> list[Table | Row]:
+def blocks_of(rows: list[Row]) -> list[Table | Row]:
     """Return the tables and the other rows of a run."""
     if sum([len(row) > 1 for row in rows]) < 3:
         return list(rows)
     blocks: list[Table | Row] = []
-    run = _Run(rows, rules)
+    run = _Run(rows)
     at = tries = failed = last_end = 0
     while at < len(rows):
         end = run.region_end(at)
@@ -93,8 +79,8 @@ _FILLER = re.compile(r"[.\u2026_=\u2013\u2014-]{3,}")
 class _Run:
     """Rows of one column of a page, with what is known of each."""
 
-    def __init__(self, rows: list[Row], rules: Rules) -> None:
-        self._rows, self._rules = rows, rules
+    def __init__(self, rows: list[Row]) -> None:
+        self._rows = rows
         self.page = page = rows[0][0].page
         self.words = [[w for s in row for w in s.words if not _FILLER.fullmatch(page, w[4], w[5])] for row in rows]
         self.numbers = {w[4] for words in self.words for w in words if _is_number(page[w[4] : w[5]])}
@@ -119,8 +105,7 @@ class _Run:
         for at in range(start, len(self._rows)):
             row = self._rows[at]
             first = row[0]
-            gap = first.top - bottom if at > start else 0
-            if gap > MAX_GAP_LINES * (first.bottom - first.top):
+            if at > start and first.top - bottom > MAX_GAP_LINES * (first.bottom - first.top):
                 break
             bottom = max([s.bottom for s in row])
             if not self.words[at]:
@@ -131,8 +116,6 @@ class _Run:
                 break
             if len(row) == 1:
                 alone += 1
-                if gap > 0.9 * (first.bottom - first.top) and self._is_heading_next(start, at):
-                    break
                 if alone > 3 or (end > start and first.right - first.left > 0.75 * (high - low)):
                     break
                 continue
@@ -142,14 +125,6 @@ class _Run:
             high = max(high, row[-1].right)
             end = at + 1
         return end
-
-    def _is_heading_next(self, start: int, at: int) -> bool:
-        """Return True if a row is the title of a new table: numbers are before it, and a heading follows."""
-        following = next((words for words in self.words[at + 1 : at + 4] if len(words) > 1), [])
-        return self._is_data(self.words[at - 1]) and at - start > 2 and not self._is_data(following)
-
-    def _is_data(self, words: list[Word]) -> bool:
-        return sum([w[4] in self.numbers for w in words]) * 5 >= 2 * len(words) > 0
 
     def table(self, start: int, end: int) -> tuple[Table, int, int] | None:
         """Return the table of a region and where its rows begin and end; None if it is more likely something else."""
@@ -167,7 +142,7 @@ class _Run:
             return None
         by_columns = _is_by_columns(lines)
         columns = len(grid.edges) + 1
-        made = _joined_lines(lines, columns, self._rules, grid)
+        made = _joined_lines(lines, columns, grid)
         cells = [[grid.text(line.cells.get(at, [])) for at in range(columns)] for line in made]
         cells = _without_empty_columns(cells)
         if not _is_sure(cells) or (len(cells[0]) == 2 and by_columns and not _is_full(cells)):
@@ -349,15 +324,9 @@ def _is_number(text: str) -> bool:
 # --- rows ------------------------------------------------------------------------------------------------------------
 
 
-def _joined_lines(lines: list[_Line], columns: int, rules: Rules, grid: _Grid) -> list[_Line]:
-    """Return the rows of a table: lines that overlap, stand between two rules, or go on in cells of the line before."""
+def _joined_lines(lines: list[_Line], columns: int, grid: _Grid) -> list[_Line]:
+    """Return the rows of a table: lines that overlap, or go on in cells of the line before."""
     lines = _without_overlaps(lines)
-    low = min([phrase[0][0] for line in lines for phrases in line.cells.values() for phrase in phrases])
-    high = max([phrase[-1][2] for line in lines for phrases in line.cells.values() for phrase in phrases])
-    heights = rules.rows(low, high)
-    bands = [bisect_left(heights, (line.top + line.bottom) / 2) for line in lines]
-    inside = len(set(bands))
-    is_ruled = inside >= 3 and inside >= len(lines) / 4
     data = next((at for at, line in enumerate(lines) if _is_data(line, columns, grid)), 0)
     gaps = [below.top - above.bottom for above, below in pairwise(lines)]
     wrapped = _wrapped_by_gaps(lines, gaps, columns)
@@ -368,14 +337,10 @@ def _joined_lines(lines: list[_Line], columns: int, rules: Rules, grid: _Grid) -
             continue
         last = made[-1]
         tall = line.bottom - line.top
-        if is_ruled and bands[at] != bands[at - 1]:
-            is_same = False
-        elif at < data:
+        if at < data:
             is_same = gaps[at - 1] < 0.8 * tall and not last.is_above(line) and not line.spans
         elif at == data:
             is_same = False
-        elif is_ruled:
-            is_same = len(line.cells) < max(2, 0.6 * len(last.cells))
         elif wrapped is not None:
             is_same = gaps[at - 1] <= wrapped
         else:
@@ -530,43 +495,3 @@ def _most_aligned(spans: list[tuple[float, float]], slack: float) -> int:
                 start += 1
             best = max(best, end - start + 1)
     return best
-
-
-# --- rules -----------------------------------------------------------------------------------------------------------
-
-
-class Rules:
-    """The lines that are drawn on a page, found when a table first needs them."""
-
-    def __init__(self, page: pypdfium2.PdfPage) -> None:
-        self._page = page
-        self._found: list[tuple[float, float, float, float]] | None = None
-
-    def _boxes(self) -> list[tuple[float, float, float, float]]:
-        if self._found is None:
-            self._found = _read_rules(self._page) if self._page.get_rotation() == 0 else []
-        return self._found
-
-    def rows(self, low: float, high: float) -> list[float]:
-        """Return the y of lines that go along at least half of an interval of x, from the top."""
-        least = 0.5 * (high - low)
-        found = []
-        for left, top, right, bottom in self._boxes():
-            if min(right, high) - max(left, low) > least:
-                found += [top] if bottom - top < 3 else [top, bottom]
-        return sorted(found)
-
-
-def _read_rules(page: pypdfium2.PdfPage) -> list[tuple[float, float, float, float]]:
-    """Return left, top, right and bottom of the lines and boxes of a page."""
-    height = page.get_size()[1]
-    found: list[tuple[float, float, float, float]] = []
-    edges = ctypes.create_string_buffer(FLOATS.size)
-    places = [ctypes.addressof(edges) + 4 * at for at in range(4)]
-    handle = address_of(page.raw)
-    for index in range(min(MAX_OBJECTS, pdfium.FPDFPage_CountObjects(page.raw))):
-        item = _page_object(handle, index)
-        if _object_type(item) == pdfium.FPDF_PAGEOBJ_PATH and _object_bounds(item, *places):
-            left, bottom, right, top = FLOATS.unpack_from(edges)
-            found.append((left, height - top, right, height - bottom))
-    return found

@@ -16,7 +16,7 @@ import struct
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import pairwise, repeat
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ MAX_ROWS_BACK = 6
 """A word belongs to one of the last so many rows, or starts a new one."""
 WIDE_GAP = 0.95
 """A wider gap than this share of the line's height separates two segments."""
+MAX_RAISED = 3
 _WORD = re.compile(r"[^ \t\r\n\x0b\x0c\xa0\0]+")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 FLOATS = struct.Struct("4f")
@@ -64,14 +65,19 @@ def is_right_to_left(text: str) -> bool:
 # --- words -----------------------------------------------------------------------------------------------------------
 
 
-def read_words(page: pypdfium2.PdfPage, layer: Any, text: str) -> tuple[list[Word], int]:
-    """Return the words with their boxes, and the number of those that have none or are rotated."""
+def read_words(page: pypdfium2.PdfPage, layer: Any, text: str) -> tuple[list[Word], int, list[tuple[int, str]]]:
+    """Return the words with their boxes, the number of those that have none or are rotated, and what the text lacks.
+
+    The text lacks ^ before the raised end of a word, as in the number of a footnote or a power, and a blank between
+    characters that are far apart.
+    """
     spans = [found.span() for found in _WORD.finditer(text)]
     boxes = _Boxes(page, layer)
     firsts = boxes.of([start for start, _ in spans])
     lasts = iter(boxes.of([end - 1 for start, end in spans if end - start > 1]))
     words: list[Word] = []
     odd = 0
+    lacks: list[tuple[int, str]] = []
     for (start, end), first in zip(spans, firsts, strict=True):
         left, top, right, bottom = first
         height = bottom - top
@@ -82,25 +88,41 @@ def read_words(page: pypdfium2.PdfPage, layer: Any, text: str) -> tuple[list[Wor
             if last_top != top or last_bottom != bottom:
                 if abs(last_top - top) > 0.5 * height and not is_odd:
                     last_left = left - 1
+                elif last_bottom - last_top < 0.85 * height and last_bottom < bottom - 0.1 * height:
+                    lacks += _raised_start(boxes, start, end, height, text)
                 if last_top < top:
                     top = last_top
                 if last_bottom > bottom:
                     bottom = last_bottom
             if last_right > right:
                 right = last_right
-            if last_left < left - 0.1 and not is_odd:
+            is_wide = right - left > height * (end - start)
+            if not is_odd and (is_wide or last_left < left - 0.1):
                 parts = _split_word(start, [first, *boxes.of(range(start + 1, end - 1)), last], height)
+                is_wide |= all(abs(a[1] - b[1]) > 1.5 * height for a, b in pairwise(parts))
                 # Rotated letters stand below each other; a hyphen joins two lines.
-                if len(parts) > 2:
+                if is_wide and len(parts) > 2:
+                    lacks += [(part[4], " ") for part in parts[1:]]
+                elif len(parts) > 2:
                     odd += 1
-                else:
-                    words += parts
+                    continue
+                words += parts
                 continue
         if is_odd:
             odd += 1
         else:
             words.append((left, top, right, bottom, start, end))
-    return words, odd
+    return words, odd, lacks
+
+
+def _raised_start(boxes: _Boxes, start: int, end: int, height: float, text: str) -> list[tuple[int, str]]:
+    """Return where the raised end of a word begins; none if more than three letters are raised."""
+    at = max(start, end - MAX_RAISED - 1)
+    tall = [low - top > 0.85 * height for _, top, _, low in boxes.of(range(at, end))]
+    if not any(tall):
+        return []
+    begin = end - tall[::-1].index(True)
+    return [(begin, "^")] if begin < end and text[begin - 1].isalnum() and text[begin].isalnum() else []
 
 
 class _Boxes:
@@ -138,7 +160,7 @@ def _split_word(start: int, boxes: list[Box], height: float) -> list[Word]:
     for at in range(1, len(boxes) + 1):
         if at < len(boxes):
             is_same_line = abs(boxes[at][1] - boxes[at - 1][1]) <= 0.5 * height
-            if is_same_line and boxes[at][0] >= boxes[at - 1][0] - height:
+            if is_same_line and -height <= boxes[at][0] - boxes[at - 1][2] <= 0.6 * height:
                 continue
         lefts, tops, rights, bottoms = zip(*boxes[begin:at], strict=True)
         parts.append((min(lefts), min(tops), max(rights), max(bottoms), start + begin, start + at))
@@ -208,7 +230,7 @@ def shown_words(words: list[Word], page: str) -> str:
     least = 0.08 * (bottom - top)
     shown = [page[start:end]]
     for left, _, edge, _, start, end in words[1:]:
-        shown.append(page[start:end] if left - right < least else f" {page[start:end]}")
+        shown.append(page[start:end] if -3 * least < left - right < least else f" {page[start:end]}")
         right = edge
     text = "".join(shown)
     for hyphen in HYPHENS:

@@ -1,0 +1,389 @@
+"""The structure of PDF text as Markdown: headings, paragraphs, lists, running headers and footers.
+
+Lines are those of the text layer, in its order. A heading is larger than most text of the pages, or bold, and stands
+alone. The lines of a paragraph are joined where the first word of the next line had no room. What stands at the same
+place at the top or bottom of many pages is shown once, with these pages.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import groupby, pairwise
+from typing import Any
+
+import pypdfium2.raw as pdfium
+
+from eyespan.decoders.pdf_text import HYPHENS, joined_pairs
+from eyespan.extras.documents.pdf.tables import Table
+from eyespan.extras.documents.pdf.words import Row, Word, address_of, plain_call
+
+LARGE = 1.17
+"""Letters that are so many times as high as most text make a heading."""
+MAX_HEADING_WORDS, MAX_HEADING_CHARS, MAX_HEADING_LINES = 16, 160, 3
+MAX_PAGE_HEADINGS = 25
+"""A page with more of them is a drawing or a form."""
+LEAST_WORDS = 4
+"""A line of fewer words, such as a number in a list, is not joined with the next."""
+LEAST_RUNNING_PAGES = 3
+MARGIN = 0.14
+"""Running headers and footers are within this share of the height of a page."""
+LEAST_PAGE_CHARS = 500
+"""A page with less text keeps its running headers and footers."""
+LEAST_REPEATED = 20
+"""A mark that is repeated so often is shown once, with its number."""
+_BREAK = re.compile(rf"\r\n|\n|[{HYPHENS}]")
+_BULLET = re.compile(r"[•▪■●◦‣∙·►➢\uf0b7\uf0a7]\s*")
+_ITEM = re.compile(r"[•▪■●◦‣∙·►➢\uf0b7\uf0a7–-]\s|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]\s|\[\d{1,3}\]")
+_CAPTION = re.compile(r"(?:Table|Tab\.|Figure|Fig\.|Exhibit|Chart|Source|Note)s?\b[\s:.]", re.IGNORECASE)
+_NUMBERING = re.compile(r"(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*\.?|[IVX]{1,5}\.)\s+(?=\S)")
+_BOLD = re.compile(rb"bold|black|heavy|demi|cmbx|\bbd", re.IGNORECASE)
+_MARKS = re.compile(rf"(?:^|(?<=\s))(\S{{1,2}})(?:\s+\1){{{LEAST_REPEATED - 1},}}(?=\s|$)")
+_ADDRESS, _INT = ctypes.c_void_p, ctypes.c_int
+_font_name = plain_call(pdfium.FPDFText_GetFontInfo, ctypes.c_ulong, _ADDRESS, _INT, _ADDRESS, ctypes.c_ulong, _ADDRESS)
+
+
+@dataclass(slots=True)
+class Line:
+    """A line of text and its box, or a table; a line without letters of known place has no height."""
+
+    text: str
+    left: float = 0
+    top: float = 0
+    right: float = 0
+    bottom: float = 0
+    height: float = 0
+    """The height of most of its letters."""
+    start: int = 0
+    is_bold: bool = False
+    table: Table | None = None
+    level: int = 0
+    """The level of a heading; 0 for other text."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """The lines of a page, before the text of all pages is known."""
+
+    plain: str
+    lines: list[Line] = field(default_factory=list)
+    page_height: float = 0
+
+    def __str__(self) -> str:
+        return self.plain
+
+
+def lines_of(layer: Any, text: str, words: list[Word], tables: list[Table], lacks: list[tuple[int, str]]) -> list[Line]:
+    """Return the lines of a text layer, with tables at the place of their first word, and with what it lacks."""
+    taken = {word[4]: word for table in tables for word in table.words}
+    firsts = {min(word[4] for word in table.words): table for table in tables}
+    waiting = sorted(words, key=lambda word: word[4]) if tables else words
+    lines: list[Line] = []
+    at = begin = 0
+    ends = [*_BREAK.finditer(text), None]
+    for found in ends:
+        end, following = found.span() if found else (len(text), len(text))
+        shown = text[begin:end]
+        if found and following - end == 1 and found[0] in HYPHENS:
+            shown += "-"
+        own: list[Word] = []
+        here: list[Table] = []
+        gone: list[Word] = []
+        while at < len(waiting) and waiting[at][4] < following:
+            word = waiting[at]
+            at += 1
+            (gone if word[4] in taken else own).append(word)
+            if word[4] in firsts:
+                here.append(firsts[word[4]])
+        here_lacks = [] if gone else lacks[bisect_left(lacks, (begin, "")) : bisect_left(lacks, (end, ""))]
+        for place, sign in reversed(here_lacks):
+            shown = f"{shown[: place - begin]}{sign}{shown[place - begin :]}"
+        for word in reversed(gone):
+            shown = f"{shown[: max(0, word[4] - begin)]} {shown[max(0, word[5] - begin) :]}"
+        shown = shown.replace("\0", "").strip() if not gone else " ".join(shown.replace("\0", "").split())
+        if shown.strip("-") or (shown and not gone):
+            lines.append(_line(layer, joined_pairs(shown), own))
+        lines += [Line("", table=table) for table in here]
+        begin = following
+    return _joined_rows(lines)
+
+
+def column_lines(layer: Any, blocks: list[Table | Row]) -> list[Line]:
+    """Return the lines of a column: between tables, segments in the order of the text layer."""
+    lines: list[Line] = []
+    for is_table, several in groupby(blocks, key=lambda block: isinstance(block, Table)):
+        if is_table:
+            lines += [Line("", table=block) for block in several if isinstance(block, Table)]
+        else:
+            segments = sorted([s for row in several if not isinstance(row, Table) for s in row], key=lambda s: s.start)
+            lines += [_line(layer, joined_pairs(segment.text), segment.words) for segment in segments]
+    return _joined_rows(lines)
+
+
+def _line(layer: Any, text: str, words: list[Word]) -> Line:
+    if not words:
+        return Line(text)
+    lefts, tops, rights, bottoms, starts, ends = zip(*words, strict=True)
+    longest = max(words, key=lambda word: word[5] - word[4])
+    line = Line(text, min(lefts), min(tops), max(rights), max(bottoms), longest[3] - longest[1], starts[0])
+    if len(text) <= MAX_HEADING_CHARS and len(words) <= MAX_HEADING_WORDS:
+        handle = address_of(layer)
+        line.is_bold = _is_bold(handle, starts[0]) and _is_bold(handle, ends[-1] - 1)
+    return line
+
+
+def _is_bold(layer: int, index: int) -> bool:
+    name = ctypes.create_string_buffer(128)
+    size = _font_name(layer, index, ctypes.addressof(name), 128, None)
+    return 0 < size <= 128 and _BOLD.search(name.raw[:size]) is not None
+
+
+def _joined_rows(lines: list[Line]) -> list[Line]:
+    """Join lines that go on at the same height: after a superscript the text layer begins a new line."""
+    made: list[Line] = []
+    for line in lines:
+        last = made[-1] if made else None
+        if last is None or not last.height or not line.height or len(last.text) < 3 > len(line.text):
+            made.append(line)
+            continue
+        small = min(last.height, line.height)
+        shared = min(last.bottom, line.bottom) - max(last.top, line.top)
+        if shared < 0.45 * small or not -0.2 * small < line.left - last.right < 0.9 * max(last.height, line.height):
+            made.append(line)
+            continue
+        gap = "" if line.left - last.right < 0.1 * small else " "
+        is_raised = line.height < 0.85 * last.height and line.bottom < last.bottom - 0.1 * last.height
+        if is_raised and not gap and len(line.text) <= 4 and last.text[-1:].isalnum():
+            gap = "^"
+        last.text += gap + line.text
+        last.right, last.top, last.bottom = line.right, min(last.top, line.top), max(last.bottom, line.bottom)
+        last.height = max(last.height, line.height)
+        last.is_bold &= line.is_bold or is_raised
+    return made
+
+
+# --- all pages -------------------------------------------------------------------------------------------------------
+
+
+def texts_of(drafts: list[Draft], first: int) -> tuple[list[str], dict[str, Any]]:
+    """Return the text of each page, and the facts `headings` (level, title, page) and `running` (text, pages)."""
+    running = _running(drafts)
+    sizes: Counter[float] = Counter()
+    for draft in drafts:
+        for line in draft.lines:
+            sizes[round(line.height * 2) / 2] += len(line.text) if line.height else 0
+    body = max(sizes, key=lambda size: sizes[size], default=0.0)
+    pages = [[line for line in draft.lines if id(line) not in running[0]] for draft in drafts]
+    headings = [heading for lines in pages for heading in _headings(lines, body)]
+    _set_levels(headings, body)
+    known = _Hyphens(drafts)
+    texts = []
+    facts: list[tuple[int, str, int]] = []
+    for number, (draft, lines) in enumerate(zip(drafts, pages, strict=True), first):
+        texts.append(_page_markdown(lines, known) if draft.lines else draft.plain)
+        facts += [(line.level - 1, line.text, number) for line in lines if line.level]
+    return texts, {"headings": facts, "running": [(text, [at + first for at in held]) for text, held in running[1]]}
+
+
+def _running(drafts: list[Draft]) -> tuple[set[int], list[tuple[str, list[int]]]]:
+    """Return the lines that stand at the same place of many pages, and the first of each kind with its pages."""
+    places: dict[tuple[str, int], list[tuple[int, Line]]] = {}
+    for at, draft in enumerate(drafts):
+        margin = MARGIN * draft.page_height
+        if len(draft.plain) < LEAST_PAGE_CHARS:
+            continue
+        for line in draft.lines:
+            if line.height and (line.bottom < margin or line.top > draft.page_height - margin):
+                key = re.sub(r"\d+|\b[ivxl]+\b", "#", line.text)
+                places.setdefault((key, round(line.top / 6)), []).append((at, line))
+    gone: set[int] = set()
+    kinds = []
+    for found in places.values():
+        held = sorted({at for at, _ in found})
+        if len(held) >= max(LEAST_RUNNING_PAGES, 0.3 * len(drafts)):
+            gone |= {id(line) for _, line in found}
+            first, last = found[0][1].text, found[-1][1].text
+            kinds.append((first if first == last else f"{first} ... {last}", held))
+    return gone, kinds
+
+
+def _headings(lines: list[Line], body: float) -> list[Line]:
+    """Return the headings of a page; those of several lines as one."""
+    found: list[Line] = []
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        if not _is_candidate(line, body):
+            at += 1
+            continue
+        end = at + 1
+        while end < len(lines) and _is_same_style(lines[end - 1], lines[end]):
+            end += 1
+        group = lines[at:end]
+        before = lines[at - 1] if at else None
+        after = lines[end] if end < len(lines) else None
+        text = " ".join([one.text for one in group])
+        is_short = end - at <= MAX_HEADING_LINES and len(text) <= MAX_HEADING_CHARS
+        if is_short and _stands_alone(group, before, after) and _is_title(text, line.height >= LARGE * body):
+            line.text, line.bottom, line.level = text, group[-1].bottom, 1
+            del lines[at + 1 : end]
+            found.append(line)
+            at += 1
+        else:
+            at = end
+    if len(found) > MAX_PAGE_HEADINGS:
+        for line in found:
+            line.level = 0
+    elif len(found) > 3 and len(found) * 2 > len(lines):  # a slide or a drawing
+        largest = max([line.height for line in found])
+        for line in found:
+            line.level = int(line.height > 0.97 * largest)
+    return [line for line in found if line.level]
+
+
+def _is_candidate(line: Line, body: float) -> bool:
+    return line.height >= LARGE * body > 0 or (line.is_bold and line.height >= 0.93 * body)
+
+
+def _is_same_style(above: Line, line: Line) -> bool:
+    is_alike = abs(above.height - line.height) < 0.04 * above.height and above.is_bold == line.is_bold
+    return bool(line.height) and is_alike and -0.5 < (line.top - above.bottom) / above.height < 0.6
+
+
+def _stands_alone(group: list[Line], before: Line | None, after: Line | None) -> bool:
+    """Return True if nothing is beside a line, and a gap or other letters are above it."""
+    first, last = group[0], group[-1]
+    for other in (before, after):
+        if other is not None and other.height:
+            shared = min(other.bottom, last.bottom) - max(other.top, first.top)
+            if shared > 0.5 * min(other.height, first.height):
+                return False
+    if before is None or not before.height or before.level or before.top > first.top:
+        return True
+    is_larger = first.height > 1.3 * before.height
+    return is_larger or first.top - before.bottom > 0.2 * first.height or (before.is_bold != first.is_bold)
+
+
+def _is_title(text: str, is_large: bool) -> bool:
+    """Return True if a text can be a heading: a few words that are no sentence, number or item of a list."""
+    words = text.split()
+    letters = sum(map(str.isalpha, text))
+    if len(words) > MAX_HEADING_WORDS or letters < 3 or letters * 2 < len(text) - len(words):
+        return False
+    if _CAPTION.match(text) or _BULLET.match(text) or text[-1] in ",;=" or text[0].islower() or text[0] in "(−–-.":
+        return False
+    rest = text[found.end() :] if (found := _NUMBERING.match(text)) else text
+    if rest[:1].islower() or "@" in text or "://" in text:
+        return False
+    return is_large or not text.endswith((".", ":"))
+
+
+def _set_levels(headings: list[Line], body: float) -> None:
+    """Set the levels of headings: by size, then by weight; numbers such as 2.1 are one level below 2."""
+    heights = sorted({round(line.height * 2) / 2 for line in headings if line.height >= LARGE * body}, reverse=True)
+    levels: list[float] = []
+    for height in heights:
+        if not levels or height < 0.9 * levels[-1]:
+            levels.append(height)
+    numbered = []
+    for line in headings:
+        line.level = min(6, sum([line.height < 0.97 * height for height in levels]) + 1)
+        if found := _NUMBERING.match(line.text):
+            numbered.append((line, found[0].strip(" .").count(".")))
+    least = min([line.level for line, _ in numbered], default=0)
+    for line, depth in numbered:
+        line.level = min(6, least + depth)
+
+
+# --- a page ----------------------------------------------------------------------------------------------------------
+
+
+class _Hyphens:
+    """The words of all pages, made when a hyphen at the end of a line needs them."""
+
+    def __init__(self, drafts: list[Draft]) -> None:
+        self._drafts = drafts
+        self._words: set[str] | None = None
+
+    def joined(self, above: str, below: str) -> str:
+        """Return two lines as one, without the hyphen at the end of the first if it only divides a word."""
+        first, second = above.rpartition(" ")[2], below.partition(" ")[0].rstrip(".,;:)")
+        if not (first[-2:-1].isalpha() and second[:1].islower()):
+            return above + below
+        if self._words is None:
+            plain = " ".join([draft.plain for draft in self._drafts])
+            self._words = set(plain.split())
+        words, whole = self._words, f"{first[:-1]}{second}"
+        is_compound = first + second in words or (first[:-1] in words and second in words and whole not in words)
+        return above + below if is_compound else above[:-1] + below
+
+
+def _page_markdown(lines: list[Line], hyphens: _Hyphens) -> str:
+    shown: list[str] = []
+    edge = _right_edges(lines)
+    for at, line in enumerate(lines):
+        above = lines[at - 1] if at else None
+        if line.table is not None:
+            shown += ["", *line.table.lines(), ""]
+            continue
+        if line.level:
+            shown += ["", f"{'#' * line.level} {line.text}", ""]
+            continue
+        text = line.text
+        if above is not None and shown[-1] and _goes_on(above, line, edge[at]):
+            if shown[-1].endswith("-"):
+                shown[-1] = hyphens.joined(shown[-1], text)
+            else:
+                shown[-1] += f" {text}"
+            continue
+        if above is not None and above.height and line.height and line.top - above.bottom > 0.55 * line.height:
+            shown.append("")
+        bullet = _BULLET.match(text)
+        if bullet and text[bullet.end() : bullet.end() + 1].isalnum():
+            text = f"- {text[bullet.end() :]}"
+        elif re.match(r"#{1,6} |\|", text):
+            text = f"\\{text}"
+        shown.append(text)
+    return _folded("\n".join([line for line, after in pairwise([*shown, ""]) if line or after]).strip("\n"))
+
+
+def _right_edges(lines: list[Line]) -> list[float]:
+    """Return for each line the right edge of the lines around it that stand below each other."""
+    edges = [0.0] * len(lines)
+    begin = 0
+    for at in range(1, len(lines) + 1):
+        line, above = lines[at] if at < len(lines) else None, lines[at - 1]
+        if line is not None and line.height and above.height and not line.level and not above.level:
+            is_below = line.top > above.top and line.left < above.right and line.right > above.left
+            if is_below and line.top - above.bottom < 3 * line.height:
+                continue
+        edge = max([one.right for one in lines[begin:at]])
+        edges[begin:at] = [edge] * (at - begin)
+        begin = at
+    return edges
+
+
+def _goes_on(above: Line, line: Line, edge: float) -> bool:
+    """Return True if a line goes on with the paragraph of the line above it: its first word had no room there."""
+    if not above.height or not line.height or above.level or above.table or _ITEM.match(line.text):
+        return False
+    height = above.height
+    if abs(line.height - height) > 0.12 * height or not -0.5 * height < line.top - above.bottom < 0.55 * height:
+        return False
+    is_item = _ITEM.match(above.text) is not None
+    if line.left > above.left + (3.5 if is_item else 0.8) * height or line.top <= above.top:
+        return False
+    if above.text.endswith("-") and line.text[:1].islower():
+        return True
+    if above.text.count(" ") < LEAST_WORDS - 1:
+        return False
+    word = len(line.text.partition(" ")[0]) / max(1, len(line.text)) * (line.right - line.left)
+    return above.right + 0.2 * height + word > edge - 0.1 * height
+
+
+def _folded(text: str) -> str:
+    """Return text with long repetitions of a mark, such as the signs of a map, as the mark and its number."""
+    return _MARKS.sub(lambda found: f"{found[1]} × {len(found[0].split())}", text)

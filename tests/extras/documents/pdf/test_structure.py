@@ -1,0 +1,211 @@
+"""Headings, paragraphs, lists, running headers and footers of PDF pages."""
+
+from __future__ import annotations
+
+import pytest
+
+from eyespan import Workspace
+from tests.readers.pdf_files import pages, words
+
+PROSE = (
+    "The keeper of the warehouse counts all of the boxes on the",
+    "first day of a month, and writes what was found into a book",
+    "that nobody reads.",
+)
+BOLD = {4: "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold >>"}
+
+
+def lines(*texts, top=700, left=72, step=12):
+    return [(left, top - step * at, text) for at, text in enumerate(texts)]
+
+
+def bold(*placed):
+    return words(*placed).replace("/F1", "/F2")
+
+
+def shown(tmp_path, *contents, files="a.pdf", **more):
+    (tmp_path / "a.pdf").write_bytes(pages(*contents, **more))
+    return Workspace(tmp_path).tool("native").call({"files": files}).text
+
+
+def page_text(tmp_path, *contents, **more):
+    """Return the lines of the first page."""
+    text = shown(tmp_path, *contents, **more).split("Page 1 of ")[1].split("Page 2 of ")[0]
+    return [line.removeprefix("\t") for line in text.split("\n")[1:] if line != ""]
+
+
+class TestParagraphs:
+    def test_lines_of_a_paragraph_are_joined(self, tmp_path):
+        assert page_text(tmp_path, words(*lines(*PROSE))) == [" ".join(PROSE)]
+
+    def test_a_line_with_room_for_the_next_word_ends_its_paragraph(self, tmp_path):
+        texts = ("The keeper of the warehouse counts", "boxes, and nothing else.", "And writes what was found into a")
+
+        assert page_text(tmp_path, words(*lines(*texts, *PROSE, top=500))) == [*texts, " ".join(PROSE)]
+
+    def test_a_gap_begins_a_paragraph(self, tmp_path):
+        content = words(*lines(*PROSE[:2]), *lines(*PROSE[:2], top=640))
+
+        assert page_text(tmp_path, content) == [" ".join(PROSE[:2])] * 2
+
+    @pytest.mark.parametrize(
+        ("below", "joined"),
+        [
+            ("tory words of the book, and some that are not", "explanatory words"),
+            ("Tory words of the book, and some that are not", "explana-Tory words"),
+        ],
+    )
+    def test_a_hyphen_that_divides_a_word_is_undone(self, tmp_path, below, joined):
+        text = page_text(tmp_path, words(*lines("The book of the keeper has some explana-", below)))
+
+        assert joined in text[0]
+
+    def test_a_hyphen_that_a_word_has_elsewhere_stays(self, tmp_path):
+        texts = ("A well-known keeper of all of the boxes is well-", "known to all of us in the town of the boxes.")
+
+        assert page_text(tmp_path, words(*lines(*texts))) == [f"{texts[0]}{texts[1]}"]
+
+    def test_short_lines_are_not_joined(self, tmp_path):
+        numbers = [f"AB-{n} CD-{n}" for n in range(5)]
+
+        assert page_text(tmp_path, words(*lines(*numbers))) == numbers
+
+    def test_items_of_a_list_stay_apart(self, tmp_path):
+        texts = [f"{n}. item {n} of the list of all of the boxes" for n in range(1, 5)]
+
+        assert page_text(tmp_path, words(*lines(*texts))) == texts
+
+    def test_a_raised_number_stands_after_its_word(self, tmp_path):
+        content = words((72, 700, "the boxes")) + " " + words((113.6, 706, "3"), size=6)
+        content += " " + words((120, 700, "of the keeper"), *lines(*PROSE, top=600))
+
+        assert page_text(tmp_path, content)[0] == "the boxes^3 of the keeper"
+
+    def test_characters_that_are_far_apart_are_words(self, tmp_path):
+        ticks = " ".join([f"1 0 0 1 {72 + 40 * n} 700 Tm ({n}) Tj" for n in range(5)])
+
+        assert page_text(tmp_path, f"BT /F1 10 Tf {ticks} ET") == ["0 1 2 3 4"]
+
+    def test_marks_of_a_drawing_are_counted(self, tmp_path):
+        marks = [(72 + n * 137 % 400, 700 - n * 53 % 300, "L") for n in range(30)]
+
+        assert page_text(tmp_path, words(*marks)) == ["L × 30"]
+
+    def test_a_line_that_looks_like_a_heading_is_escaped(self, tmp_path):
+        assert page_text(tmp_path, words(*lines("# no heading", *PROSE)))[0] == "\\# no heading"
+
+
+class TestHeadings:
+    def test_larger_letters_are_a_heading(self, tmp_path):
+        content = words((72, 740, "On boxes"), size=18) + " " + words(*lines(*PROSE))
+
+        assert page_text(tmp_path, content) == ["# On boxes", " ".join(PROSE)]
+
+    def test_bold_letters_are_a_heading_of_a_lower_level(self, tmp_path):
+        content = " ".join(
+            [
+                words((72, 760, "On boxes"), size=18),
+                bold((72, 730, "How they are counted")),
+                words(*lines(*PROSE)),
+            ]
+        )
+
+        text = page_text(tmp_path, content, more=BOLD, fonts="/F2 4 0 R")
+
+        assert text == ["# On boxes", "## How they are counted", " ".join(PROSE)]
+
+    def test_numbers_give_the_level(self, tmp_path):
+        content = " ".join(
+            [
+                bold((72, 760, "2 Boxes")),
+                words(*lines(*PROSE, top=745)),
+                bold((72, 690, "2.1 Large boxes")),
+                words(*lines(*PROSE, top=675)),
+            ]
+        )
+
+        text = page_text(tmp_path, content, more=BOLD, fonts="/F2 4 0 R")
+
+        assert [line for line in text if line[0] == "#"] == ["# 2 Boxes", "## 2.1 Large boxes"]
+
+    @pytest.mark.parametrize(
+        "text",
+        ["Table 1: boxes and keepers", "a part of a sentence in bold", "12.50 %", "A whole sentence in bold letters."],
+    )
+    def test_other_bold_lines_are_no_heading(self, tmp_path, text):
+        content = f"{bold((72, 730, text))} {words(*lines(*PROSE))}"
+
+        assert page_text(tmp_path, content, more=BOLD, fonts="/F2 4 0 R")[0] == text
+
+    def test_a_bold_paragraph_is_no_heading(self, tmp_path):
+        texts = [f"Bold line {n} of a paragraph that is all bold" for n in range(6)]
+        content = f"{bold(*lines(*texts))} {words(*lines(*PROSE, top=500))}"
+
+        assert page_text(tmp_path, content, more=BOLD, fonts="/F2 4 0 R")[0][0] != "#"
+
+
+def chapter(title, number=0):
+    head = words((72, 770, "The book of boxes"), (72, 30, f"Page {number}")) if number else ""
+    body = [text for at in range(4) for text in lines(*PROSE, top=680 - 60 * at)]
+    return f"{words((72, 730, title), size=18)} {words(*body)} {head}"
+
+
+CHAPTERS = [chapter(title, number) for number, title in enumerate(("Keepers", "Boxes", "Methods", "Results"), 1)]
+
+
+def test_running_headers_and_footers_are_shown_once(tmp_path):
+    text = shown(tmp_path, *CHAPTERS)
+
+    assert text.count("The book of boxes") == 1
+    assert "- The book of boxes (p1-4)" in text
+    assert "- Page 1 ... Page 4 (p1-4)" in text
+
+
+def test_a_single_page_keeps_its_header(tmp_path):
+    assert page_text(tmp_path, CHAPTERS[0])[-2:] == ["The book of boxes", "Page 1"]
+
+
+class TestSections:
+    def test_a_heading_selects_its_pages(self, tmp_path):
+        text = shown(tmp_path, *CHAPTERS, files="a.pdf::Methods")
+
+        assert "Page 3 of 4" in text
+        assert "Page 2 of 4" not in text
+
+    def test_bookmarks_come_before_headings(self, tmp_path):
+        outline = {
+            5: "<< /Type /Outlines /First 6 0 R /Last 6 0 R /Count 1 >>",
+            6: "<< /Title (Preface) /Parent 5 0 R /Dest [10 0 R /Fit] >>",
+        }
+
+        text = shown(tmp_path, *CHAPTERS, files="a.pdf::Preface", catalog="/Outlines 5 0 R", more=outline)
+
+        assert "Page 1 of 4" in text
+
+    def test_an_unknown_section_names_the_others(self, tmp_path):
+        assert "a.pdf::Methods" in shown(tmp_path, *CHAPTERS, files="a.pdf::Metods")
+
+    def test_the_outline_lists_headings_with_their_pages(self, tmp_path):
+        (tmp_path / "a.pdf").write_bytes(pages(*CHAPTERS))
+
+        text = Workspace(tmp_path).tool("native").call({"files": "a.pdf", "outline": True}).text
+
+        assert [line.split("\t")[-1] for line in text.split("\n") if "- " in line] == [
+            "- Keepers (p1)",
+            "- Boxes (p2)",
+            "- Methods (p3)",
+            "- Results (p4)",
+        ]
+
+
+class TestScans:
+    def test_invisible_text_is_named_and_comes_with_the_image(self, tmp_path):
+        (tmp_path / "a.pdf").write_bytes(pages(words(*lines(*PROSE)).replace("BT", "BT 3 Tr")))
+
+        reply = Workspace(tmp_path).tool("native").call({"files": "a.pdf"})
+
+        assert "recognised by a program (OCR) and may be wrong, see this image" in reply.text
+        assert [type(block).__name__ for block in reply.content] == ["TextContent", "ImageContent"]
+
+    def test_visible_text_is_no_scan(self, tmp_path):
+        assert "OCR" not in shown(tmp_path, words(*lines(*PROSE)))
