@@ -2,8 +2,8 @@
 
 A table maps a name to a text. The names of an error are tried from the narrowest to the widest: `directory` before
 `not_regular`, `ELOOP` before `io`, and `any` last. In a text, `{path}` is the path as the dialect shows it, `{name}`
-its last component, `{suffix}` the suffix of that, `{rule}` the rule of the policy, `{reason}` eyespan's own text, and
-`{system}` the text that the original's platform has for the error.
+its last component, `{suffix}` the suffix of that, `{rule}` the rule of the policy, `{reason}` eyespan's own text,
+`{size}` the bytes of a file that is too large, and `{system}` the text that the original's platform has for the error.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ def error_text(error: ReadError, texts: Mapping[str, str], platform: Platform, c
         "suffix": os.path.splitext(base)[1],
         "rule": getattr(error, "rule", ""),
         "reason": str(error),
+        "size": getattr(error, "size_bytes", 0),
         "system": system_text(error, platform, call),
     }
     return name, table[name].format(**values)

@@ -116,7 +116,7 @@ class Window:
         if self.has_tails and first is not None and first < 0:
             return Tail(-first)
         first = 1 if first is None else max(1, first - self.origin + 1)
-        count = values.get(self.count)
+        count = None if values.get(self.count) is None else max(0, values[self.count])
         last = values.get(self.last)
         if last is not None:
             count = last - first + 1 if count is None else min(count, last - first + 1)
@@ -166,7 +166,7 @@ class Call:
         return self.values[name]
 
 
-State = Literal["empty", "past_end", "full", "more", "part", "end"]
+State = Literal["empty", "past_end", "long_line", "full", "capped", "more", "part", "end"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +180,8 @@ class Page:
     """The file has lines after the last one."""
     is_full: bool = False
     """The size of the answer ended it, not the window."""
+    is_capped: bool = False
+    """The most lines of an answer ended it."""
     cut: Sequence[int] = ()
     """The numbers of the lines that are shortened, or as many zeros."""
     total: int | None = None
@@ -194,8 +196,10 @@ class Page:
         """Return why the page ends where it ends."""
         if not self.count and not self.more:
             return "past_end" if self.first > 1 else "empty"
-        if self.is_full or self.more:
-            return "full" if self.is_full else "more"
+        if self.is_full:
+            return "full" if self.count else "long_line"
+        if self.is_capped or self.more:
+            return "capped" if self.is_capped else "more"
         return "part" if self.first > 1 else "end"
 
 
@@ -223,8 +227,9 @@ class TableDialect(Dialect):
     keeps_first = False
     """The first line is shown whether or not it fits."""
     answers: Mapping[str, str] = {"any": "{body}"}
-    """The text around the lines, by the state of the page: "empty", "past_end", "full", "more", "part" (the end of the
-    file, but not its start), "end", "any". Filled in are `body`, `path`, `first`, `last`, `count`, `total`, `left`,
+    """The text around the lines, by the state of the page: "empty", "past_end", "long_line" (the first line does not
+    fit), "full", "capped" (by the most lines of an answer), "more", "part" (the end of the file, but not its start),
+    "end", "any". Filled in are `body`, `path`, `first`, `last`, `count`, `total`, `left`,
     `next` (the value of the argument that reads on) and the arguments."""
     refused: Mapping[str, str] = {}
     """The states that are errors, in the same form: "past_end", "empty"."""
@@ -237,6 +242,8 @@ class TableDialect(Dialect):
     options = WHOLE_PDF
     text_rule: TextRule = NUL_IS_BINARY
     text_encoding = "utf-8"
+    keeps_ends = False
+    """Lines keep their line ends; otherwise LF stands between them."""
     hides_bom = False
     """A BOM at the start of a file is not shown."""
     total: TotalRule = NO_TOTAL
@@ -292,7 +299,7 @@ class TableDialect(Dialect):
         self.check(values)
         path = values[self.paths.field]
         if self.paths.absolute and not path.startswith("/"):
-            raise self.wording.bad(self.paths.absolute)
+            raise self.wording.bad(self.paths.absolute.format(path=path))
         return Call(path, values, self.window.selection(values))
 
     def check(self, values: dict[str, Any]) -> None:
@@ -340,7 +347,7 @@ class TableDialect(Dialect):
         """Return an image or a file."""
         block = media_block(document, engine)
         text = self.document_texts.get("image" if isinstance(block, ImageContent) else document.kind)
-        lead = () if text is None else (TextContent(text),)
+        lead = () if text is None else (TextContent(text.format(type=block.media_type)),)
         return Reply((*lead, block), None, None, media_notes(document), {"file_bytes": document.facts.size_bytes})
 
     def show_text(self, call: Call, opened: Opened, path: str) -> Reply:
@@ -382,7 +389,7 @@ class TableDialect(Dialect):
     def chosen(table: Mapping[str, str], page: Page) -> str:
         """Return the row of a table for the state of a page; "" if it has none."""
         state = page.state
-        names = (state, "end", "any") if state == "part" else (state, "any")
+        names = (state, {"part": "end", "long_line": "full", "capped": "full"}.get(state, ""), "any")
         return next((table[name] for name in names if name in table), "")
 
     def measures(self, call: Call, page: Page, opened: Opened) -> dict[str, Any]:
@@ -395,7 +402,7 @@ class TableDialect(Dialect):
         if page.cut:
             found["cut_lines"] = len(page.cut)
         if page.more and page.count and page.first:
-            last = call.values.get(self.window.last) if page.is_full else None
+            last = call.values.get(self.window.last) if page.is_full or page.is_capped else None
             found["left_out"] = [f"{as_asked(call.path)}:{page.last + 1}-{last or ''}"]
         return found
 
@@ -416,7 +423,8 @@ class TableDialect(Dialect):
         else:
             width = len(str(part.first_line + part.line_count - 1)) if gutter.width < 0 else gutter.width
             style = {"lead": gutter.lead, "width": width, "mark": gutter.mark}
-            body, cut = numbered_counting(part, **style, max_chars=self.line_chars or 0, max_bytes=self.line_bytes or 0)
+            limits = {"max_chars": self.line_chars or 0, "max_bytes": self.line_bytes or 0}
+            body, cut = numbered_counting(part, **style, **limits, keep_ends=self.keeps_ends)
         page = Page(
             body=body,
             first=part.first_line,
@@ -441,11 +449,11 @@ class TableDialect(Dialect):
         shown: list[str] = []
         cut: list[int] = []
         size = 0
-        more = is_full = False
+        more = is_full = is_capped = False
         last = window.first + (window.count or self.max_size) - 1
         for number, line in rows:
             if len(shown) == window.count:
-                more, is_full = True, self.window.is_capped(call.values)
+                more, is_capped = True, self.window.is_capped(call.values)
                 break
             line, is_cut = self.shortened(number, line)
             size += self.size_of(line, last, is_first=not shown)
@@ -461,6 +469,7 @@ class TableDialect(Dialect):
             count=len(shown),
             more=more,
             is_full=is_full,
+            is_capped=is_capped,
             cut=cut,
             total=rows.total() if self.total == EXACT_TOTAL else None,
             notes=rows.notes(),

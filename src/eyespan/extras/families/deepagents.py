@@ -29,7 +29,7 @@ CUT = (
 )
 
 
-class _Paths(Paths):
+class VirtualPaths(Paths):
     """Paths of a tree that starts at `/`: an absolute path that is below no root counts from the first root."""
 
     def resolved(self, asked: str, roots: Sequence[Root]) -> str:
@@ -63,7 +63,7 @@ class DeepAgents(TableDialect):
         Field("limit", "integer", "The most lines to read.", default=DEFAULT_LINES, takes=LAX),
     )
     wording = Wording("Error: invalid arguments: {}")
-    paths = _Paths("file_path")
+    paths = VirtualPaths("file_path")
     window = Window(first="offset", count="limit", origin=0)
     documents = frozenset(("image", "pdf"))
     text_rule = NUL_OR_BAD_UTF8_IS_BINARY

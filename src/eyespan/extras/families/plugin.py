@@ -11,4 +11,9 @@ DIALECTS = {
     "opencode": "eyespan.extras.families.opencode:OpenCode",
     "cline": "eyespan.extras.families.cline:Cline",
     "deepagents": "eyespan.extras.families.deepagents:DeepAgents",
+    "pi": "eyespan.extras.families.pi:Pi",
+    "copilot": "eyespan.extras.families.copilot:Copilot",
+    "qwen": "eyespan.extras.families.qwen:Qwen",
+    "zed": "eyespan.extras.families.zed:Zed",
+    "crush": "eyespan.extras.families.crush:Crush",
 }

@@ -1,0 +1,85 @@
+"""Qwen Code `read_file`: lines without numbers, offset from 0, a line that names the range before a cut text.
+
+Names, limits and notices follow the program; docs/dialects/qwen.md lists the differences.
+"""
+
+from __future__ import annotations
+
+from eyespan.dialects.arguments import Field, Wording
+from eyespan.dialects.table import Paths, TableDialect, Window
+from eyespan.model import EXACT_TOTAL
+
+MAX_LINES = 1000
+MAX_CHARS = 25_000
+_CUT = "Showing lines {first}-{last} of {total} total lines.\n\n---\n\n{body}"
+
+
+class Qwen(TableDialect):
+    """The tool as the program has it."""
+
+    name = "qwen"
+    summary = "read_file of Qwen Code: absolute file_path, offset from 0, 1,000 lines or 25,000 characters"
+    instructions = (
+        "Text is returned by lines, 1,000 by default and at most 25,000 characters per call; offset counts from 0. "
+        "Images and PDFs are returned as such."
+    )
+    sends_documents = True
+    tool = "read_file"
+    description = (
+        "Reads a file by its absolute path. Long texts are cut, after a line that names the lines shown; offset, "
+        "counted from 0, and limit read on. Images and PDFs come as such."
+    )
+    fields = (
+        Field(
+            "file_path",
+            "string",
+            "The absolute path of the file to read.",
+            required=True,
+            messages={"empty": "The 'file_path' parameter must be non-empty."},
+        ),
+        Field(
+            "offset",
+            "number",
+            "The line to start at, counted from 0.",
+            minimum=0,
+            hides_bounds=True,
+            messages={"below": "Offset must be a non-negative integer"},
+        ),
+        Field(
+            "limit",
+            "number",
+            "The most lines to read.",
+            minimum=1,
+            hides_bounds=True,
+            messages={"below": "Limit must be a positive integer"},
+        ),
+    )
+    wording = Wording(
+        code="invalid_tool_params",
+        not_object="params must be object",
+        missing="params must have required property '{name}'",
+        type="params/{name} must be {type}",
+    )
+    paths = Paths(
+        "file_path",
+        absolute="File path must be absolute, but was relative: {path}. You must provide an absolute path.",
+    )
+    window = Window(first="offset", count="limit", origin=0, lines=MAX_LINES)
+    line_chars = MAX_CHARS
+    line_mark = "... [truncated]"
+    max_size = MAX_CHARS
+    keeps_first = True
+    hides_bom = True
+    text_encoding = "bom"
+    total = EXACT_TOTAL
+    answers = {"full": _CUT, "more": _CUT, "part": _CUT, "any": "{body}"}
+    documents = frozenset(("image", "pdf"))
+    error_texts = {
+        "not_found": "Could not read file because no file was found at the specified path.",
+        "directory": "Could not read file because the provided path is a directory, not a file.",
+        "binary": "Cannot display content of binary file: {path}",
+        "any": "Error reading file {path}: {system}",
+    }
+
+    def size_of(self, line: str, last: int, *, is_first: bool) -> int:
+        return len(line) + (not is_first)
