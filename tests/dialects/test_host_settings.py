@@ -11,7 +11,7 @@ from eyespan.dialects import dialect_names, forms
 
 LINES = 3000
 LIMIT = 2000
-OWN_ERRORS = ("cline", "filesystem", "opencode")
+OWN_ERRORS = ("cline", "filesystem")
 """Dialects that answer a missing file with an error of their own program."""
 
 

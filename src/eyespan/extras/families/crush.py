@@ -5,16 +5,14 @@ Names, limits, numbering and notices follow the program; docs/dialects/crush.md 
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from eyespan import errors
 from eyespan.context import CallContext
-from eyespan.dialects.arguments import BadArguments, Field, Wording
+from eyespan.dialects.arguments import Field, Wording
 from eyespan.dialects.table import Gutter, Paths, TableDialect, Window
 from eyespan.engine import Engine
-from eyespan.escape import written_path
-from eyespan.extras.families.similar_names import similar_names
+from eyespan.extras.families.similar_names import as_missing
 from eyespan.model import MIB, NUL_OR_BAD_UTF8_IS_BINARY, Limits, ReadRequest
 from eyespan.opened import Opened
 
@@ -52,6 +50,7 @@ class Crush(TableDialect):
     platform = "go"
     system_call = "stat"
     error_texts = {
+        "not_found": "File not found: {path}",
         "directory": "Path is a directory, not a file: {path}",
         "binary": "File content is not valid UTF-8",
         "too_large": f"File is too large ({{size}} bytes). Maximum size is {5 * MIB} bytes",
@@ -67,10 +66,4 @@ class Crush(TableDialect):
         try:
             return super().opened(request, engine, context)
         except errors.NotFound as error:
-            path = os.path.join(engine.guard.roots[0].path, request.path)
-            text = f"File not found: {written_path(path)}"
-            similar = similar_names(request.path, engine, context)
-            if similar:
-                names = [written_path(os.path.join(os.path.dirname(path), name)) for name in similar]
-                text += "\n\nDid you mean one of these?\n" + "\n".join(names)
-            raise BadArguments(error.code, text) from None
+            raise as_missing(error, request.path, engine, context) from None

@@ -10,11 +10,11 @@ import stat
 
 from eyespan import errors
 from eyespan.context import CallContext
-from eyespan.dialects.arguments import SAFE, BadArguments, Field, Wording
+from eyespan.dialects.arguments import SAFE, Field, Wording
 from eyespan.dialects.table import Call, Gutter, Paths, TableDialect, Window
 from eyespan.engine import Engine
 from eyespan.escape import valid_text, written_path
-from eyespan.extras.families.similar_names import similar_names
+from eyespan.extras.families.similar_names import as_missing
 from eyespan.model import ReadRequest, Reply, TextContent
 from eyespan.opened import Opened
 
@@ -69,14 +69,7 @@ class OpenCode(TableDialect):
         try:
             return super().opened(request, engine, context)
         except errors.NotFound as error:
-            path = os.path.join(engine.guard.roots[0].path, request.path)
-            lines = [f"File not found: {written_path(path)}"]
-            similar = similar_names(request.path, engine, context)
-            if similar:
-                directory = os.path.dirname(path)
-                lines += ["", "Did you mean one of these?"]
-                lines += [written_path(os.path.join(directory, name)) for name in similar]
-            raise BadArguments(error.code, "\n".join(lines)) from None
+            raise as_missing(error, request.path, engine, context) from None
 
     def list_directory(self, call: Call, engine: Engine, context: CallContext) -> Reply:
         roots = engine.guard.roots

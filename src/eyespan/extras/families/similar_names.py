@@ -6,7 +6,10 @@ import os
 
 from eyespan import errors
 from eyespan.context import CallContext
+from eyespan.dialects.arguments import BadArguments
 from eyespan.engine import Engine
+from eyespan.errors import NotFound
+from eyespan.escape import written_path
 
 
 def similar_names(path: str, engine: Engine, context: CallContext, most: int = 3) -> list[str]:
@@ -23,3 +26,17 @@ def similar_names(path: str, engine: Engine, context: CallContext, most: int = 3
     except errors.ReadError:
         return []
     return [name for name in names if wanted in name.lower() or name.lower() in wanted][:most]
+
+
+def as_missing(error: NotFound, path: str, engine: Engine, context: CallContext) -> Exception:
+    """Return the error of a missing file, with the names beside it that look like its name.
+
+    Raises: Cancelled, TimedOut.
+    """
+    similar = similar_names(path, engine, context)
+    if not similar:
+        return error
+    full = os.path.join(engine.guard.roots[0].path, path)
+    names = [written_path(os.path.join(os.path.dirname(full), name)) for name in similar]
+    lines = [f"File not found: {written_path(full)}", "", "Did you mean one of these?", *names]
+    return BadArguments(error.code, "\n".join(lines))
