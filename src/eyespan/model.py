@@ -16,8 +16,6 @@ TextRule = Literal["any", "nul", "utf8"]
 TotalRule = Literal["no", "cheap", "exact"]
 
 MIB = 1024 * 1024
-IMAGE_TOKENS = 1600
-"""The approximate cost of an image of the largest size that models look at."""
 SNIFF_BYTES = 8192
 """The first bytes of a file that decide whether it is text: the number of seeds 001, 002 and 003."""
 MAX_SYMBOLS = 20_000
@@ -396,10 +394,10 @@ class Reply:
             return {"tokens": tokens.estimate(text), "bytes": size, **self.measures}
         texts = [block.text for block in self.content if type(block) is TextContent]
         others = [block for block in self.content if not isinstance(block, TextContent)]
-        images = sum([isinstance(block, ImageContent) for block in others])
+        images = sum([tokens.estimate_image(block.data) for block in others if isinstance(block, ImageContent)])
         size = sum([len(text) if text.isascii() else len(text.encode("utf-8", "replace")) for text in texts])
         facts: dict[str, Any] = {
-            "tokens": sum(map(tokens.estimate, texts)) + IMAGE_TOKENS * images,
+            "tokens": sum(map(tokens.estimate, texts)) + images,
             "bytes": sum([len(block.data) for block in others], size),
         }
         facts.update(self.measures)

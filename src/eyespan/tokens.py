@@ -22,6 +22,9 @@ from eyespan.search import first_true
 
 SAFETY = 1.022
 """The factor above the fitted cost."""
+IMAGE_TOKENS = 1600
+"""The cost of an image whose size is not known."""
+_PIXELS_PER_TOKEN = 750
 UNIT = 32
 """The weights of one token."""
 _MAX_REMEMBERED = 8192
@@ -140,6 +143,33 @@ def estimate(text: str) -> int:
         return len(text)
     total = _total(text) if weigh_words is None else sum([_total_of_block(block) for block in _blocks(text)])
     return _as_tokens(total)
+
+
+def estimate_image(data: bytes) -> int:
+    """Return about how many tokens an image is: one for 750 pixels, by the size in its first bytes."""
+    width, height = _image_size(data)
+    return max(1, -(-width * height // _PIXELS_PER_TOKEN)) if width else IMAGE_TOKENS
+
+
+def _image_size(data: bytes) -> tuple[int, int]:
+    """Return width and height of a PNG, GIF, JPEG or WebP image; zeros if they are not found."""
+    if data[:4] == b"\x89PNG" and len(data) >= 24:
+        return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+    if data[:4] == b"GIF8" and len(data) >= 10:
+        return int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little")
+    if data[:4] == b"RIFF" and data[12:16] == b"VP8 " and len(data) >= 30:
+        return int.from_bytes(data[26:28], "little") & 0x3FFF, int.from_bytes(data[28:30], "little") & 0x3FFF
+    if data[:4] == b"RIFF" and data[12:16] == b"VP8L" and len(data) >= 25:
+        bits = int.from_bytes(data[21:25], "little")
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    if data[:4] == b"RIFF" and data[12:16] == b"VP8X" and len(data) >= 30:
+        return int.from_bytes(data[24:27], "little") + 1, int.from_bytes(data[27:30], "little") + 1
+    at = 2
+    while data[:2] == b"\xff\xd8" and at + 9 <= len(data) and data[at] == 0xFF:
+        if 0xC0 <= data[at + 1] <= 0xCF and data[at + 1] not in (0xC4, 0xC8, 0xCC):
+            return int.from_bytes(data[at + 7 : at + 9], "big"), int.from_bytes(data[at + 5 : at + 7], "big")
+        at += 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+    return 0, 0
 
 
 def fit(text: str, tokens: int) -> int:

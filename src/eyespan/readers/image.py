@@ -47,7 +47,7 @@ def read_parts(
     params = {
         "media_type": media_type,
         "max_px": options.max_px or SHOWN_PX,
-        "max_side_px": MAX_SIDE_PX,
+        "max_side_px": min(MAX_SIDE_PX, options.max_px or MAX_SIDE_PX),
         "max_bytes": MAX_BYTES,
         "crop": options.crop,
         "frame": options.frame,

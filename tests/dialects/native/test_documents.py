@@ -212,8 +212,8 @@ def test_tables_are_described_with_some_rows(tables):
 def test_a_csv_file_is_described_and_by_lines_it_is_a_text(tables):
     described = tables("big.csv")
     assert "CSV, 2 columns, 2000 rows" in described.text
-    assert described.text.startswith("> big.csv:table:1-")
-    assert tables("big.csv:table").text == described.text
+    assert described.text.startswith("> big.csv:rows 1-2000:1-")
+    assert tables("big.csv:rows 1-2000").text == described.text
     assert body(tables("big.csv:100-101")) == "100\t98,n98\n101\t99,n99"
     assert body(tables("small.csv")) == "1\tid,name\n2\t1,x"
 

@@ -20,7 +20,6 @@ from eyespan.dialects.pieces import enclosing_ranges, no_such_part, rows_not_pat
 from eyespan.dialects.suggestions import Suggestions, differing
 from eyespan.engine import Engine
 from eyespan.model import (
-    IMAGE_TOKENS,
     NUL_IS_BINARY,
     ArchiveOptions,
     DocumentOptions,
@@ -127,7 +126,8 @@ def _show_counted(
     for _ in range(MAX_TRIES):
         reply, shown = _show(items, needs, args, max_tokens, context)
         is_whole = reply.structured is None or "left_out" not in reply.structured
-        cost = (count or tokens.estimate)(reply.text)
+        images = sum([tokens.estimate_image(one.data) for one in reply.content if isinstance(one, ImageContent)])
+        cost = (count or tokens.estimate)(reply.text) + images
         is_better = best_cost < cost <= budget or (best_cost > budget and cost < best_cost)
         if best is None or is_better:
             best, best_cost, best_shown = reply, cost, shown
@@ -136,11 +136,9 @@ def _show_counted(
             break
         max_tokens = max(1, min(int(max_tokens * AIM * budget / cost), MAX_SCALE * budget))
     assert best is not None
-    images = sum([isinstance(block, ImageContent) for block in best.content])
-    total = best_cost + IMAGE_TOKENS * images
     if best.structured is not None:
-        best.structured["tokens"] = total
-    return replace(best, measures={**best.measures, "tokens": total}), best_shown
+        best.structured["tokens"] = best_cost
+    return replace(best, measures={**best.measures, "tokens": best_cost}), best_shown
 
 
 def _listed_later(later: Sequence[str], max_tokens: int) -> list[str]:

@@ -16,15 +16,15 @@ from eyespan import tokens
 from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.holdings import Digest
-from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown, counted
+from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown, counted, image_tokens
 from eyespan.dialects.native.rows import Style
 from eyespan.dialects.native.text import FileText, HeldText
 from eyespan.dialects.native.text_items import TextPlan, make_item
 from eyespan.dialects.native.wanted import Wanted, want_ranges
-from eyespan.dialects.pieces import Choice, choose, pages_of
+from eyespan.dialects.pieces import TABLE_ROWS, Choice, choose, pages_of, row_window
 from eyespan.errors import Cancelled, NoSuchPart, PastEnd, ReadError, TimedOut
 from eyespan.escape import visible
-from eyespan.model import IMAGE_TOKENS, Content, Document, ImageContent, ImagePart, NotePart
+from eyespan.model import Content, Document, DocumentOptions, ImageContent, ImagePart, NotePart
 from eyespan.opened import Opened
 from eyespan.selectors import Cells, Named, Pages, Target, write_target
 
@@ -37,6 +37,13 @@ IMAGE_PAGES = 4
 """At most so many pages that are selected by number come with their images; of more there is the text."""
 TEXTLESS_PAGES = 4
 """At most so many pages whose text cannot be read come with their images."""
+LEAST_ROWS = 10
+MAX_TABLE_ROWS = 10_000
+"""The rows of a table that one call reads, at least and at most."""
+SMALLEST_PX = 64
+"""An image is not scaled down further."""
+SCALED_TOKENS = 40
+"""The words about the scaling."""
 MAX_PAGES = 20
 MAX_SEARCHED_PAGES = 100
 NO_CONTENTS = "bookmarks, attachments and signatures do not fit; a larger budget shows them"
@@ -54,6 +61,9 @@ def plan_document(
     Raises: ReadError.
     """
     kind, piece = opened.kind, target.piece
+    is_source = piece is None and kind.is_text and opened.facts.size_bytes <= kind.source_bytes
+    if piece is None and kind.parts == "table" and not is_source and not is_outline:
+        piece = Named(f"rows 1-{_fitting_rows(opened, view)}")
     has_images = (
         isinstance(piece, Pages)
         and piece.last is not None
@@ -63,14 +73,14 @@ def plan_document(
     choice = choose(
         target.path, kind, piece, max_pages=MAX_PAGES, has_images=has_images, textless_images=TEXTLESS_PAGES
     )
-    if piece is None and kind.is_text and opened.facts.size_bytes <= kind.source_bytes:
+    if is_source:
         choice = Choice(as_text=True)
     bare = replace(target, piece=choice.base)
     if is_outline:
         return _outline_plan(opened, bare, choice, view)
     notes = (note,) if note else ()
     if kind.layout == "image":
-        return ImageItem(opened.read(options=choice.options), target, view)
+        return ImageItem(opened, choice.options, target, view)
     if kind.layout == "drawing":
         blocks, drawn = _drawn(opened) if piece is None else ((), "")
         text = FileText(opened, None, as_text=True)
@@ -88,9 +98,36 @@ def plan_document(
             _, first, last = document.extra["section"]
             target = replace(target, piece=Pages(first, last))
         return PagesItem(document, target, view, opened.context)
-    if choice.base is None and kind.parts == "table":
-        bare = replace(bare, piece=Named("table"))
-    return _held_plan(document, bare, choice, view, opened.context)
+    rows = document.extra.get("rows_returned")
+    if target.piece is None and rows is not None:
+        bare = replace(bare, piece=Named(f"rows {rows[0]}-{rows[1]}"))
+    plan = _held_plan(document, bare, choice, view, opened.context)
+    return replace(plan, more=_rows_left(document, target))
+
+
+def _fitting_rows(opened: Opened, view: View) -> int:
+    """Return about how many rows of a table the budget can show."""
+    first_bytes = opened.source.first_bytes
+    if not opened.kind.is_text:
+        return TABLE_ROWS
+    row_bytes = max(1, len(first_bytes) // (first_bytes.count(b"\n") + 1))
+    return max(LEAST_ROWS, min(2 * view.max_chars // row_bytes, MAX_TABLE_ROWS))
+
+
+def _rows_left(document: Document, target: Target) -> tuple[str, ...]:
+    """Return selectors of the rows of tables that were not asked for by number and are not in the text."""
+    name = target.piece.name if isinstance(target.piece, Named) else ""
+    if row_window(name):
+        return ()
+    found = []
+    tables = document.extra.get("tables") or [{"name": name, **document.extra}]
+    for table in tables:
+        shown, total = table.get("rows_returned"), table.get("total_rows")
+        last = shown[1] if shown else 0
+        if "rows_returned" in table and (total is None or last < total):
+            lead = f"{table['name']} " if document.extra.get("tables") else ""
+            found.append(f"{lead}rows {last + 1}-{'' if total is None else total}")
+    return tuple([write_target(replace(target, piece=Named(rows))) for rows in found])
 
 
 def _outline_plan(opened: Opened, bare: Target, choice: Choice, view: View) -> TextPlan:
@@ -192,39 +229,47 @@ def search_pages(opened: Opened, target: Target, search: Search, view: View) -> 
 
 
 class ImageItem:
-    """An image, with its facts."""
+    """An image, with its facts; one that exceeds its share is scaled down."""
 
-    def __init__(self, document: Document, target: Target, view: View) -> None:
-        self._document = document
+    def __init__(self, opened: Opened, options: DocumentOptions, target: Target, view: View) -> None:
+        """Raises: ReadError."""
+        self._opened = opened
+        self._options = options
         self._path = target.path
+        self._view = view
         self.selector = write_target(target)
-        self._image = next(part for part in document.parts if isinstance(part, ImagePart))
-        self._note = " ".join([part.text for part in document.parts if isinstance(part, NotePart)])
+        self._load(options)
+
+    def _load(self, options: DocumentOptions) -> None:
+        self._document = self._opened.read(options=options)
+        self._image = next(part for part in self._document.parts if isinstance(part, ImagePart))
         digest = blake2b(self._image.data, digest_size=8).digest()
         self._hash = f"{int.from_bytes(digest, 'big') % 10**12:012}"
-        self._is_known = self._hash in view.known
+        self._is_known = self._hash in self._view.known
+        self._cost = 0 if self._is_known else tokens.estimate_image(self._image.data)
 
     def need(self) -> int:
-        return tokens.estimate(own_lines.write(self._lines())) + 1 + IMAGE_TOKENS * (not self._is_known)
+        return tokens.estimate(own_lines.write(self._lines())) + 1 + self._cost
 
     def _lines(self) -> tuple[str, ...]:
         facts = self._document.extra
         size = f" {facts['width']}x{facts['height']}" if "width" in facts else ""
-        notes = [self._note, *_image_notes(facts, self._path)]
-        shown = " ".join([note for note in notes if note])
+        note = " ".join([part.text for part in self._document.parts if isinstance(part, NotePart)])
+        shown = " ".join([one for one in (note, *_image_notes(facts, self._path)) if one])
         header = f"{own_lines.quoted(self.selector)}: {facts.get('media_type', 'image')}{size} #{self._hash}"
         if self._is_known:
             return (own_lines.header(f"{header} unchanged"),)
         return (own_lines.header(header), *([own_lines.note(shown)] if shown else []))
 
     def show(self, max_tokens: int) -> Shown:
-        facts: dict[str, Any] = {
-            "path": self._path,
-            "selector": self.selector,
-            "hash": self._hash,
-            "next": None,
-            "tokens": self.need(),
-        }
+        if self.need() > max_tokens and not self._is_known:
+            extra = self._document.extra
+            width, height = extra.get("width", SMALLEST_PX), extra.get("height", SMALLEST_PX)
+            side = max(extra.get("shown_width", width), extra.get("shown_height", height))
+            room = max(1, max_tokens - (self.need() - self._cost) - SCALED_TOKENS)
+            side = max(SMALLEST_PX, int(side * (room / self._cost) ** 0.5))
+            self._load(replace(self._options, image=replace(self._options.image, max_px=side)))
+        facts = {"path": self._path, "selector": self.selector, "hash": self._hash, "next": None, "tokens": self.need()}
         if self._is_known:
             return Shown(self._lines(), {**facts, "unchanged": True})
         return Shown(self._lines(), facts, blocks=(ImageContent(self._image.data, self._image.media_type),))
@@ -260,8 +305,8 @@ class PagesItem:
         self._images = [[ImageContent(image.data, image.media_type) for image in page.images] for page in pages]
 
     def _cost(self, count: int) -> int:
-        images = sum(map(len, self._images[:count]))
-        return tokens.estimate(own_lines.write(self._page_lines(count))) + IMAGE_TOKENS * images
+        images = [image for page in self._images[:count] for image in page]
+        return tokens.estimate(own_lines.write(self._page_lines(count))) + image_tokens(images)
 
     def need(self) -> int:
         if self._numbers[-1] < self._last:
@@ -294,7 +339,7 @@ class PagesItem:
             facts.update(unchanged=True, tokens=tokens.estimate(header) + 1)
             return Shown((own_lines.header(f"{header} unchanged"),), facts, left)
         lines = (own_lines.header(header), *self._page_lines(count), *self._pages_without_text(count))
-        facts["tokens"] = tokens.estimate(own_lines.write(lines)) + IMAGE_TOKENS * len(blocks)
+        facts["tokens"] = tokens.estimate(own_lines.write(lines)) + image_tokens(blocks)
         return Shown(lines, facts, left, blocks=tuple(blocks))
 
     def _page_lines(self, count: int) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from sys import getsizeof
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,7 +13,7 @@ from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.rows import count_fitting
 from eyespan.errors import ReadError
 from eyespan.escape import short_name, visible
-from eyespan.model import CharRange, Content, Lines, ReplyError
+from eyespan.model import CharRange, Content, ImageContent, Lines, ReplyError
 from eyespan.selectors import Ranges, Target, write_target
 
 if TYPE_CHECKING:
@@ -247,3 +247,8 @@ class DirectoryItem:
 def counted(number: int, noun: str) -> str:
     """Return "1 line", "2 lines" and the like."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def image_tokens(blocks: Iterable[Content]) -> int:
+    """Return the cost of the images among these blocks."""
+    return sum([tokens.estimate_image(block.data) for block in blocks if isinstance(block, ImageContent)])

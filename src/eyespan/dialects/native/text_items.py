@@ -10,12 +10,12 @@ from eyespan import tokens
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.fitted import Fitted, Frame, fit, header_of, left_after
 from eyespan.dialects.native.holdings import HeldRun, ShownPart, digest, digests, hash_row, held_rows
-from eyespan.dialects.native.items import MAX_SCALE, Shown
+from eyespan.dialects.native.items import MAX_SCALE, Shown, counted, image_tokens
 from eyespan.dialects.native.loaded import load
 from eyespan.dialects.native.rows import Row, as_selector_range, extent, merged, rows_of, runs
 from eyespan.dialects.native.wanted import combined
 from eyespan.errors import PastEnd
-from eyespan.model import IMAGE_TOKENS, CharRange, Content
+from eyespan.model import CharRange, Content
 from eyespan.selectors import Piece, Target, write_range, write_symbol, write_target
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ class TextPlan:
     blocks: tuple[Content, ...] = ()
     """Images that belong to the text."""
     is_one_part: bool = False
-    """A single page or cell: its images come even where they exceed the share."""
+    """A single page or cell: its images come even where its text does not fit."""
+    more: tuple[str, ...] = ()
+    """Selectors of what follows the text, such as rows of a table, which the text names."""
 
     @property
     def key(self) -> tuple[str, Piece | None, str, str]:
@@ -131,19 +133,21 @@ class TextItem:
         return self._loaded.size_bytes
 
     def need(self) -> int:
-        return self._text_need + IMAGE_TOKENS * len(self._plan.blocks)
+        return self._text_need + image_tokens(self._plan.blocks)
 
     def show(self, max_tokens: int) -> Shown:
         blocks = self._plan.blocks
-        cost = IMAGE_TOKENS * len(blocks)
-        if not cost:
-            return self._show_text(max_tokens)
-        if self.need() <= max_tokens:
+        cost = image_tokens(blocks)
+        if not cost or self.need() <= max_tokens:
+            return replace(self._show_text(max_tokens - cost), blocks=blocks)
+        if self._plan.is_one_part and cost <= max_tokens // 2:
             return replace(self._show_text(max_tokens - cost), blocks=blocks)
         if self._plan.is_one_part:
-            return replace(self._show_text(max(max_tokens - cost, max_tokens // 2)), blocks=blocks)
-        shown = self._show_text(max_tokens)
-        note = own_lines.note(f"{len(blocks)} images are not shown; a cell alone comes with its own")
+            words = f"{counted(len(blocks), 'image')} not shown; a budget of {2 * cost} or more shows them"
+        else:
+            words = f"{len(blocks)} images are not shown; a cell alone comes with its own"
+        note = own_lines.note(words)
+        shown = self._show_text(max_tokens - tokens.estimate(note) - 1)
         return replace(shown, lines=(*shown.lines, note))
 
     def _show_text(self, max_tokens: int) -> Shown:
@@ -156,7 +160,7 @@ class TextItem:
         lines = (*fitted.lines, *notes)
         left = self._left(fitted)
         hidden = merged([CharRange(gap.first, 1, gap.last) for gap in fitted.gaps])
-        folded = (_selector(frame.base, hidden),) if hidden else ()
+        folded = (*([_selector(frame.base, hidden)] if hidden else ()), *self._plan.more)
         facts: dict[str, Any] = {
             "path": loaded.facts.path,
             "selector": _selector(frame.base, runs(fitted.rows)) if fitted.rows else self.selector,

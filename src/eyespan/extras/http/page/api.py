@@ -12,12 +12,12 @@ from eyespan.context import CallContext
 from eyespan.dialects import dialect_class, dialect_names, forms
 from eyespan.errors import ReadError
 from eyespan.extras.http.page.activity import Activity
-from eyespan.model import IMAGE_TOKENS, Content, ImageContent, Reply, TextContent
+from eyespan.model import Content, ImageContent, Reply, TextContent
 from eyespan.recorder import Recorder, facts, watched
 from eyespan.server import json_messages
 from eyespan.server.mcp_names import BUSY, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from eyespan.server.messages import Message
-from eyespan.tokens import estimate
+from eyespan.tokens import estimate, estimate_image
 from eyespan.tool import Tool
 from eyespan.workspace import Workspace
 
@@ -202,7 +202,7 @@ def _block(block: Content) -> dict[str, Any]:
     if isinstance(block, TextContent):
         return {"type": "text", "text": block.text, "tokens": estimate(block.text)}
     data = b64encode(block.data).decode("ascii")
-    tokens = IMAGE_TOKENS if isinstance(block, ImageContent) else None
+    tokens = estimate_image(block.data) if isinstance(block, ImageContent) else None
     return {"type": block.type, "media_type": block.media_type, "data": data, "tokens": tokens}
 
 
