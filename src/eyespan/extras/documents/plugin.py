@@ -8,7 +8,7 @@ from typing import Any
 from eyespan import kinds
 from eyespan.extras.documents.images.signature import is_drawing
 from eyespan.kinds import Kind
-from eyespan.signatures import Bytes, in_zip, is_binary
+from eyespan.signatures import Bytes, Signature, in_zip, is_binary
 
 DEPENDENCIES = {
     "duckdb": "tables",
@@ -39,16 +39,31 @@ def _is_arrow(first_bytes: bytes) -> bool:
     return size % 8 == 0 and 0 < size < 1 << 24 and 8 <= root < 64 and root % 4 == 0
 
 
-def _text_kind(name: str, noun: str, decoder: str, **fields: Any) -> Kind:
+def _text_kind(
+    name: str, noun: str, decoder: str, suffixes: str = "", signature: Signature | None = None, **fields: Any
+) -> Kind:
     """Return the row of a kind whose decoder returns its text."""
-    return Kind(name, noun=noun, decoder=f"{_HERE}.{decoder}:decode", layout="text", **fields)
+    found = {"suffixes": tuple(suffixes.split()), "signature": signature, **fields}
+    return Kind(name, noun=noun, decoder=f"{_HERE}.{decoder}:decode", layout="text", **found)
 
 
-def _table(name: str, noun: str, decoder: str, **fields: Any) -> Kind:
+def _packed(name: str, noun: str, decoder: str, suffixes: str, signature: Signature, **fields: Any) -> Kind:
+    """Return the same for a kind whose files are zip packages."""
+    return _text_kind(name, noun, decoder, suffixes, signature, container="zip", **fields)
+
+
+def _ole(name: str, noun: str, decoder: str, suffixes: str) -> Kind:
+    """Return the same for a kind that shares the container of old Office files, so that its name decides."""
+    return _text_kind(name, noun, decoder, suffixes, _OLE, needs_suffix=True, needs="olefile")
+
+
+def _table(name: str, noun: str, decoder: str, signature: Signature, parts: str = "table", **fields: Any) -> Kind:
     """Return the row of a kind whose decoder returns rows."""
-    return Kind(name, f"{_HERE}.tables.reader", noun, decoder=f"{_HERE}.{decoder}:decode", **fields)
+    found: dict[str, Any] = {"signature": signature, "parts": parts, **fields}
+    return Kind(name, f"{_HERE}.tables.reader", noun, decoder=f"{_HERE}.{decoder}:decode", **found)
 
 
+_SELECTOLAX: dict[str, Any] = {"needs": "selectolax", "is_text": True}
 KINDS = (
     Kind(
         "drawing",
@@ -60,117 +75,35 @@ KINDS = (
         is_text=True,
         shown_in=("native",),
     ),
-    _text_kind(
-        "docx",
-        "a text document",
-        "office.docx",
-        signature=in_zip(b"word/"),
-        suffixes=(".docx", ".docm", ".dotx"),
-        container="zip",
-    ),
-    _text_kind(
-        "pptx",
-        "a presentation",
-        "office.pptx",
-        signature=in_zip(b"ppt/"),
-        suffixes=(".pptx", ".pptm", ".ppsx"),
-        container="zip",
-    ),
-    _text_kind(
-        "sheet",
-        "a spreadsheet",
-        "sheets.sheet",
-        signature=_is_sheet,
-        suffixes=(".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
-        container="zip",
+    _packed("docx", "a text document", "office.docx", ".docx .docm .dotx", in_zip(b"word/")),
+    _packed("pptx", "a presentation", "office.pptx", ".pptx .pptm .ppsx", in_zip(b"ppt/")),
+    _packed(
+        *("sheet", "a spreadsheet", "sheets.sheet", ".xlsx .xlsm .xlsb .xls .ods", _is_sheet),
         needs="python_calamine",
         parts="sheets",
     ),
-    _text_kind(
-        "odf",
-        "an OpenDocument file",
-        "office.odf",
+    _packed(
+        *("odf", "an OpenDocument file", "office.odf", ".odt .ott .odp .otp .odg .otg"),
         signature=Bytes(30, (_ODF + b"text", _ODF + b"presentation", _ODF + b"graphics")),
-        suffixes=(".odt", ".ott", ".odp", ".otp", ".odg", ".otg"),
-        container="zip",
     ),
-    _text_kind("rtf", "a rich text", "office.rtf", signature=Bytes(0, b"{\\rtf1"), is_text=True),
+    _text_kind("rtf", "a rich text", "office.rtf", "", Bytes(0, b"{\\rtf1"), is_text=True),
+    _ole("doc", "a Word document", "office.doc", ".doc .dot"),
+    _ole("ppt", "a presentation", "office.ppt", ".ppt .pps .pot"),
+    _ole("msg", "a message", "mail.msg", ".msg .oft"),
+    _packed("epub", "a book", "web.epub", ".epub", Bytes(30, b"mimetypeapplication/epub+zip"), needs="selectolax"),
+    _text_kind("html", "a web page", "web.html", ".html .htm .xhtml", **_SELECTOLAX, shown_in=()),
     _text_kind(
-        "doc",
-        "a Word document",
-        "office.doc",
-        signature=_OLE,
-        suffixes=(".doc", ".dot"),
+        *("mbox", "a mailbox", "mail.mbox", ".mbox .mbx", Bytes(0, b"From ")),
+        **_SELECTOLAX,
         needs_suffix=True,
-        needs="olefile",
-    ),
-    _text_kind(
-        "ppt",
-        "a presentation",
-        "office.ppt",
-        signature=_OLE,
-        suffixes=(".ppt", ".pps", ".pot"),
-        needs_suffix=True,
-        needs="olefile",
-    ),
-    _text_kind(
-        "msg",
-        "a message",
-        "mail.msg",
-        signature=_OLE,
-        suffixes=(".msg", ".oft"),
-        needs_suffix=True,
-        needs="olefile",
-    ),
-    _text_kind(
-        "epub",
-        "a book",
-        "web.epub",
-        signature=Bytes(30, b"mimetypeapplication/epub+zip"),
-        suffixes=(".epub",),
-        container="zip",
-        needs="selectolax",
-    ),
-    _text_kind(
-        "html",
-        "a web page",
-        "web.html",
-        suffixes=(".html", ".htm", ".xhtml"),
-        needs="selectolax",
-        is_text=True,
         shown_in=(),
     ),
-    _text_kind(
-        "mbox",
-        "a mailbox",
-        "mail.mbox",
-        signature=Bytes(0, b"From "),
-        suffixes=(".mbox", ".mbx"),
-        needs_suffix=True,
-        needs="selectolax",
-        is_text=True,
-        shown_in=(),
-    ),
-    _text_kind("eml", "a mail", "mail.eml", suffixes=(".eml",), needs="selectolax", is_text=True, shown_in=("native",)),
-    _text_kind("plist", "a property list", "tables.plist", signature=Bytes(0, b"bplist0", also=is_binary)),
-    _table(
-        "sqlite",
-        "a database",
-        "tables.sqlite",
-        signature=Bytes(0, b"SQLite format 3\0"),
-        parts="tables",
-        log_suffix="-wal",
-    ),
-    _table("npy", "an array", "tables.numpy_arrays", signature=Bytes(0, b"\x93NUMPY"), parts="table"),
-    _table("arrow", "a table", "tables.arrow", signature=_is_arrow, parts="table"),
-    _table(
-        "parquet",
-        "a table",
-        "tables.parquet",
-        signature=Bytes(0, b"PAR1", also=is_binary),
-        needs="duckdb",
-        parts="table",
-    ),
+    _text_kind("eml", "a mail", "mail.eml", ".eml", **_SELECTOLAX, shown_in=("native",)),
+    _text_kind("plist", "a property list", "tables.plist", "", Bytes(0, b"bplist0", also=is_binary)),
+    _table("sqlite", "a database", "tables.sqlite", Bytes(0, b"SQLite format 3\0"), "tables", log_suffix="-wal"),
+    _table("npy", "an array", "tables.numpy_arrays", Bytes(0, b"\x93NUMPY")),
+    _table("arrow", "a table", "tables.arrow", _is_arrow),
+    _table("parquet", "a table", "tables.parquet", Bytes(0, b"PAR1", also=is_binary), needs="duckdb"),
     Kind(
         "csv",
         f"{_HERE}.tables.reader",

@@ -232,11 +232,6 @@ class Slide:
 
     def _add_run(self, run: Element, runs: list[str]) -> None:
         """Add the text of a run, with the target of its link. Neighbours with the same target become one link."""
-        count = len(run)
-        has_properties = count == 2 and NAMES[run[0].tag] == "a:rPr" and not len(run[0])
-        if (count == 1 or has_properties) and NAMES[run[-1].tag] == "a:t" and not len(run[-1]):
-            runs.append(run[-1].text or "")  # nearly every run: properties without parts, and a text
-            return
         target = ""
         for properties in run:
             if NAMES[properties.tag] == "a:rPr":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Meaning = Literal["", "percent", "text", "zeros", "date", "time", "datetime", "elapsed"]
 
@@ -49,16 +49,14 @@ BUILT_IN = {
 """Formats that files name by number only."""
 
 
-class NumberFormat:
+class NumberFormat(NamedTuple):
     """The meaning of one section of a format: what a number is, and the texts around it."""
 
-    __slots__ = ("meaning", "prefix", "suffix", "template")
-
-    def __init__(self, meaning: Meaning, prefix: str = "", suffix: str = "", template: str = "") -> None:
-        self.meaning = meaning
-        self.prefix, self.suffix = prefix, suffix
-        self.template = template
-        """For leading zeros: the placeholders and the characters between them."""
+    meaning: Meaning
+    prefix: str = ""
+    suffix: str = ""
+    template: str = ""
+    """For leading zeros: the placeholders and the characters between them."""
 
 
 _PLAIN = NumberFormat("")

@@ -7,7 +7,6 @@ recursion over it then raises RecursionError, and the worker reports that.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Set
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import ParseError, TreeBuilder, XMLParser
@@ -32,7 +31,6 @@ _PREFIXES = (
     ("relationships", "r:"),
 )
 """Parts of namespace names, and the prefixes used for them here."""
-_STARTS_WITH_ELEMENT = re.compile(rb"(?:\xef\xbb\xbf)?(?:<\?xml[^<>?]*\?>)?\s*<[A-Za-z_]")
 
 
 # --- names -----------------------------------------------------------------------------------------------------------
@@ -167,7 +165,7 @@ class _Feeder:
         self._data = data
         self._at = 0
         self._part = part
-        self._builder = _builder(data)
+        self._builder = _RefusingBuilder()
         self._parser = XMLParser(target=self._builder)
         self.tree = self._builder.start("", {})
         """An element around the root element, which makes it accessible before it is complete."""
@@ -211,10 +209,3 @@ class _RefusingBuilder(TreeBuilder):
 
     def doctype(self, name: str, public_id: str | None, system_id: str | None) -> None:
         raise unreadable("its XML has a document type, which is refused")
-
-
-def _builder(data: bytes) -> TreeBuilder:
-    # A document type stands before the root element, so most parts need no check. The parser supports UTF-16, which
-    # the pattern does not match, and encodings that extend ASCII. It calls methods of a subclass through Python, which
-    # takes a sixth longer.
-    return TreeBuilder() if _STARTS_WITH_ELEMENT.match(data) else _RefusingBuilder()

@@ -78,22 +78,17 @@ class _SheetUnreadable(Exception):
 # --- workbooks --------------------------------------------------------------------------------------------------------
 
 
-class _OldBook:
+class _OldBook(xls.Book):
     """A workbook of Excel 2003 or before."""
 
-    def __init__(self, data: bytes) -> None:
-        self._book = xls.Book(data)
-        self.sheet_names = self._book.sheet_names
-        self.names = self._book.names
-
     def notes(self) -> list[str]:
-        """Return nothing: the library reads only whole workbooks."""
+        """Return nothing: damage is a note of its sheet."""
         return []
 
     def blocks(self, name: str, area: Area) -> list[str]:
         """Return a sheet as blocks. Raises: _SheetUnreadable."""
         try:
-            rows, start, extras = self._book.sheet(name)
+            rows, start, extras = self.sheet(name)
         except Unreadable as error:
             raise _SheetUnreadable(error.reason) from None
         return sheet_blocks(name, rows, start, area, extras)
@@ -228,12 +223,6 @@ def _is_small(xml: bytes) -> bool:
     """Return True if the rectangle around all cells of a sheet can be held in memory."""
     last = _FAR_CELL.match(xml, xml.rfind(b' r="'))
     rows = max(int(last[2]) if last else 1, xml.count(b"<row"))
-    if rows * cells.MAX_COLUMNS <= cells.MAX_CELLS:
-        return True
-    wide = re.search(rb' r="[A-Z]{2,3}\d', xml)
-    wider = wide and re.search(rb' r="[A-Z]{3}\d', xml) is not None
-    if rows * (cells.MAX_COLUMNS if wider else 702 if wide else 26) <= cells.MAX_CELLS:
-        return True  # an upper bound, because examining every cell takes longer than reading it
     last_column = max(set(_LETTERS.findall(xml)), key=lambda letters: (len(letters), letters), default=b"A")
     return rows * (cells.column_number(last_column.decode()) + 1) <= cells.MAX_CELLS
 
@@ -333,9 +322,7 @@ def sheet_blocks(
     for number in range(first_row, last_row + 1):
         at = number - row_at
         values = rows[at][columns] if 0 <= at < len(rows) else ()
-        shown_cells = [
-            repr(value).removesuffix(".0") if type(value) is float else _cell(value) for value in values
-        ]  # floats inline: most cells of large sheets are numbers, and a call for each takes longer
+        shown_cells = [_cell(value) for value in values]
         if before or len(shown_cells) < width:
             shown_cells = [*before, *shown_cells]
             shown_cells += [""] * (width - len(shown_cells))
