@@ -31,11 +31,12 @@ def main(argv: list[str]) -> int:
     parser.add_argument("names", nargs="*", default=ORIGINALS, help="the dialects; all of them by default")
     parser.add_argument("--calls", type=int, default=3000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--write", action="store_true", help="write the figures into the pages of the dialects")
     options = parser.parse_args(argv)
-    return max([compare(name, options.calls, options.seed) for name in options.names])
+    return max([compare(name, options.calls, options.seed, writes=options.write) for name in options.names])
 
 
-def compare(name: str, calls: int, seed: int) -> int:
+def compare(name: str, calls: int, seed: int, *, writes: bool = False) -> int:
     """Compare one dialect. Returns 1 if a difference is unexplained."""
     module = import_module(f"proof.originals.{name.replace('-', '_')}")
     place = install(module.PEER)
@@ -66,7 +67,31 @@ def compare(name: str, calls: int, seed: int) -> int:
         print(f"  {count:5} {reason}")
     for tool, arguments, theirs, ours in unexplained[:MAX_SHOWN]:
         print(f"  unexplained: {tool} {arguments}\n    original {str(theirs)[:600]}\n    eyespan  {str(ours)[:600]}")
+    if writes:
+        peer = peer_of(module.PEER)
+        figures = (f"{peer.name} {peer.version}", calls, calls - differences, sum(explained.values()), len(unexplained))
+        write_figures(module.DIALECT, figures, explained)
     return 1 if unexplained else 0
+
+
+def write_figures(dialect: str, figures: tuple[Any, ...], explained: Counter[str]) -> None:
+    """Write the result of a comparison at the end of the page of a dialect, in place of the one before."""
+    page = Path(__file__).resolve().parents[2] / "docs/dialects" / f"{dialect.partition('@')[0]}.md"
+    start = f"## `{dialect}` and its original"
+    text = page.read_text("utf-8").partition(start)[0].rstrip()
+    cells = [f"{figure:,}" if isinstance(figure, int) else figure for figure in figures]
+    lines = [
+        start,
+        "",
+        "Random calls to both by `python -m proof originals`; a difference is declared by a rule of that program.",
+        "",
+        "| true to | calls | equal | declared by rule | undeclared |",
+        "| --- | --- | --- | --- | --- |",
+        f"| {' | '.join(cells)} |",
+        "",
+        *[f"- {count:,}: {reason}" for reason, count in explained.most_common()],
+    ]
+    page.write_text("\n".join([text, "", *lines]).rstrip() + "\n", "utf-8")
 
 
 def answers(original: Any, calls: list[tuple[str, dict[str, Any]]]) -> Iterator[tuple[bool, Any]]:
@@ -83,17 +108,26 @@ def install(peer: str | tuple[Any, ...]) -> Path:
 
     `peer` names a peer of the benchmark, or is the row of one that only these proofs use.
     """
-    bench = str(Path(__file__).resolve().parents[2] / "bench")
-    if bench not in sys.path:
-        sys.path.insert(0, bench)
-    peers: Any = import_module("peers")
-    row = peers.Peer(*peer) if isinstance(peer, tuple) else next(one for one in peers.PEERS if one.name == peer)
+    peers, row = _peers(), peer_of(peer)
     cache = peers.cache_folder()
     problem = peers.install(cache, row)
     if problem:
         raise SystemExit(f"{row.name} cannot be installed: {problem}")
     place: Path = peers.place(cache, row)
     return place
+
+
+def peer_of(peer: str | tuple[Any, ...]) -> Any:
+    """Return the row of an original."""
+    peers = _peers()
+    return peers.Peer(*peer) if isinstance(peer, tuple) else next(one for one in peers.PEERS if one.name == peer)
+
+
+def _peers() -> Any:
+    bench = str(Path(__file__).resolve().parents[2] / "bench")
+    if bench not in sys.path:
+        sys.path.insert(0, bench)
+    return import_module("peers")
 
 
 def own_answer_blocks(service: Service, tool: str, arguments: dict[str, Any]) -> tuple[bool, list[dict[str, Any]]]:

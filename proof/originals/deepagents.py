@@ -11,8 +11,7 @@ from eyespan.extras.families.deepagents import CUT
 from proof.originals.child import Child
 
 DIALECT = "deepagents"
-PEER = ("deepagents-rows", "pip", ("deepagents==0.7.13",), "bin/python")
-"""The last version that numbers lines."""
+PEER = "deepagents"
 
 
 class Original(Child):
@@ -75,9 +74,7 @@ def explain(
     if re.search("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", contents.replace(b"\r\n", b"").decode("utf-8", "replace")):
         return "only a line feed ends a line"
     if CUT in own and "[Output was truncated" in text:
-        bodies = [one.partition("\n\n[Output was truncated")[0] for one in (text, own)]
-        rows = [[row.lstrip(" ") for row in one.split("\n")] for one in bodies]
-        short = min(map(len, rows)) - 1
-        is_same = rows[0][:short] == rows[1][:short] and abs(len(rows[0]) - len(rows[1])) < 30
-        return "numbers are as wide as those shown, and advice about shell commands is left out" if is_same else None
+        # The original's notice is longer, so fewer lines fit after it: its lines are the first of ours.
+        body, own_body = [one.partition("@@\n")[2] for one in (text, own)]
+        return "advice about shell commands is left out" if own_body.startswith(body) else None
     return None

@@ -8,7 +8,7 @@ from typing import Any
 
 from proof.originals.child import Child
 
-DIALECT = "kimi"
+DIALECT = "kimi@1.52"
 PEER = "kimi-cli"
 
 

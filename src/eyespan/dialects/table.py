@@ -330,9 +330,9 @@ class TableDialect(Dialect):
         try:
             return engine.open(request, context)
         except errors.NotFound:
-            other = request.path.lstrip("@/") if request.path.startswith("@") and self.paths.has_mentions else ""
-            if not other:
+            if not (self.paths.has_mentions and request.path.startswith("@")):
                 raise
+            other = request.path.lstrip("@/") or "."
         except errors.OutsideRoot:
             other = normal_path(request.path, engine.guard.roots)
             if other == request.path:
