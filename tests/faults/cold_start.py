@@ -169,7 +169,7 @@ def verdict(first, expected) -> str:
     code, message = first[1]
     if expected[1] and code == expected[1][0]:
         return "the same error"
-    if code == "RAISED" or "internal error of eyespan" in message or TEXT not in message:
+    if code == "RAISED" or "internal error of eyespan" in message or TEXT.lower() not in message.lower():
         return f"WRONG: {first[1]}"
     return code
 
