@@ -6,7 +6,7 @@
 All servers read the same file of 2 KB by `tools/call` over kept connections, one after the other in each round, so that
 other load on the machine affects all. Every answer is checked for the contents of the file. Peers are installed once,
 below $XDG_CACHE_HOME/eyespan/bench; one that cannot be installed or does not answer is named with the reason. With
---write the figures go to bench/http.json, bench/HTTP.md and README.md. A run takes some four minutes.
+--write the figures go to bench/http.json, bench/HTTP.md and docs/benchmarks.md. A run takes some four minutes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from install import CHECKOUT
 from peers import Peer, cache_folder, install, place
 
 HERE = Path(__file__).resolve().parent
-FIGURES, PAGE, README = HERE / "http.json", HERE / "HTTP.md", CHECKOUT / "README.md"
+FIGURES, PAGE, README = HERE / "http.json", HERE / "HTTP.md", CHECKOUT / "docs" / "benchmarks.md"
 START, END = "<!-- http:start -->", "<!-- http:end -->"
 LINE = "x" * 79
 LINES = 25
@@ -470,7 +470,7 @@ divided (PSS). eyespan runs with its sandbox and all checks; the peers have neit
 
 
 def readme_text(figures: dict[str, Any], connections: int = 64) -> str:
-    """Return the section of README.md: ratios only."""
+    """Return the section of docs/benchmarks.md: ratios only."""
     results, memory = results_of(figures), figures["memory_mb"]
     base = results["eyespan"][connections]
     lines = ["| small reads over HTTP, 64 connections | CPU per read | memory |", "| --- | --- | --- |"]
@@ -480,9 +480,7 @@ def readme_text(figures: dict[str, Any], connections: int = 64) -> str:
             continue
         share = f"{memory[name] / memory['eyespan']:.1f}x"
         lines.append(f"| {name} | {run.cpu_us / base.cpu_us:.1f}x | {share} |")
-    return (
-        "\n".join(lines) + "\n\nRatios within one run; [bench/HTTP.md](bench/HTTP.md) has all figures and the method."
-    )
+    return "\n".join(lines) + "\n\nRatios within one run; [bench/HTTP.md](../bench/HTTP.md) has all figures."
 
 
 def results_of(figures: dict[str, Any]) -> Results:
@@ -496,7 +494,7 @@ def with_section(readme: str, text: str) -> str:
     before, start, rest = readme.partition(START)
     _, end, after = rest.partition(END)
     if not start or not end:
-        raise ValueError(f"README.md needs the lines {START} and {END}")
+        raise ValueError(f"docs/benchmarks.md needs the lines {START} and {END}")
     return f"{before}{START}\n{text}\n{END}{after}"
 
 
@@ -522,7 +520,7 @@ def main() -> int:
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 64, 512])
     parser.add_argument("--only", nargs="+", metavar="NAME", help=f"some of: {'; '.join(ROWS)}")
     parser.add_argument("--old", metavar="CHECKOUT", help="compare with the server of this checkout")
-    parser.add_argument("--write", action="store_true", help="write bench/http.json, bench/HTTP.md and README.md")
+    parser.add_argument("--write", action="store_true", help="write http.json, HTTP.md and docs/benchmarks.md")
     options = parser.parse_args()
     load = os.getloadavg()[0]
     cache = cache_folder()

@@ -1,4 +1,4 @@
-"""Write the benchmark section of README.md from results.json: no figure there is written by hand.
+"""Write the benchmark section of docs/benchmarks.md from results.json: no figure there is written by hand.
 
 python bench/readme.py            rewrites the text between the markers
 python bench/readme.py --check    only checks that it is up to date
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-README = HERE.parent / "README.md"
+README = HERE.parent / "docs" / "benchmarks.md"
 RESULTS = HERE / "results.json"
 START, END = "<!-- bench:start -->", "<!-- bench:end -->"
 
@@ -33,7 +33,7 @@ SERVER = "eyespan serve (MCP)"
 
 
 class NoMarkersError(ValueError):
-    """Raised if README.md has no markers for the section."""
+    """Raised if docs/benchmarks.md has no markers for the section."""
 
 
 def section(readme: str) -> str:
@@ -41,7 +41,7 @@ def section(readme: str) -> str:
     _, start, rest = readme.partition(START)
     inside, end, _ = rest.partition(END)
     if not start or not end:
-        raise NoMarkersError(f"README.md needs the lines {START} and {END}: bench/readme.py writes the figures there")
+        raise NoMarkersError(f"docs/benchmarks.md needs the lines {START} and {END}, with the figures between them")
     return inside.strip("\n")
 
 
@@ -55,7 +55,7 @@ def with_section(readme: str, text: str) -> str:
 def render(results) -> str:
     """Return the section: the chart, a table, and the number of goals that hold."""
     lines = [
-        "![Median times of eyespan, the shell and other read tools](bench/chart.svg)",
+        "![Median times of eyespan, the shell and other read tools](../bench/chart.svg)",
         "",
         "| | eyespan | over MCP | quickest other tool with the right answer | the shell | peers: right answers |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -77,7 +77,7 @@ def render(results) -> str:
         + (f" Missing: {', '.join(missing)}." if missing else ""),
         f"{len(judged) - len(missed)} of {len(judged)} goals held"
         + (": the misses, and every figure, are in " if missed else "; every figure is in ")
-        + "[bench/RESULTS.md](bench/RESULTS.md). `make bench` repeats the run.",
+        + "[bench/RESULTS.md](../bench/RESULTS.md). `make bench` repeats the run.",
     ]
     return "\n".join(lines)
 
@@ -129,7 +129,7 @@ def main() -> int:
     readme = README.read_text()
     if "--check" in sys.argv[1:]:
         if section(readme) != text:
-            print("README.md does not show bench/results.json: run python bench/readme.py", file=sys.stderr)
+            print("docs/benchmarks.md does not show bench/results.json: run python bench/readme.py", file=sys.stderr)
             return 1
         return 0
     README.write_text(with_section(readme, text))

@@ -1,4 +1,8 @@
-"""Draw docs/tour.svg: a terminal with the output of `make run`. Run it after that output changes."""
+"""Draw the images of the README. Run it after what they show changes.
+
+docs/tour.svg is a terminal with the output of `make run`. docs/compare.svg shows the same question to a host's own tool
+and to eyespan.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,12 @@ import pty
 import re
 import subprocess
 import sys
+import tempfile
+from itertools import zip_longest
 from pathlib import Path
+
+from examples.tour import make_files
+from eyespan import Workspace
 
 HERE = Path(__file__).resolve().parent.parent
 STYLE = """
@@ -22,6 +31,7 @@ STYLE = """
 KINDS = {"\x1b[1m": "bold", "\x1b[2m": "dim", "\x1b[0m": "text"}
 WIDTH = 104
 PAGE = HERE / "docs" / "tour.svg"
+COMPARED = HERE / "docs" / "compare.svg"
 
 
 def on_terminal(command: list[str]) -> str:
@@ -50,15 +60,13 @@ def row(line: str, number: int) -> str:
     return f'<text x="16" y="{19 * number + 6}">{"".join(spans)}</text>'
 
 
-def image() -> str:
-    """Return the image as SVG."""
-    text = "\x1b[1m$ make run\x1b[0m\n" + on_terminal([sys.executable, "examples/tour.py"]).rstrip("\n")
-    text = re.sub(r'"mtime_ms": [\d.]+', '"mtime_ms": 1763251200000.0', text)  # of a clone, so another one each time
-    cut = [line if len(line) < WIDTH + 12 else line[: WIDTH + 8] + "…" for line in text.split("\n")]
+def drawn(title: str, lines: list[str]) -> str:
+    """Return lines of a terminal as SVG."""
+    cut = [line if len(line) < WIDTH + 12 else line[: WIDTH + 8] + "…" for line in lines]
     height = 19 * len(cut) + 22
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH * 8 + 32} {height}" role="img">',
-        "<title>eyespan at work</title>",
+        f"<title>{title}</title>",
         f"<style>{STYLE}</style>",
         f'<rect class="back" x="0.5" y="0.5" width="{WIDTH * 8 + 31}" height="{height - 1}" rx="8"/>',
         *(row(line, number) for number, line in enumerate(cut, 1)),
@@ -67,8 +75,45 @@ def image() -> str:
     return "\n".join(parts) + "\n"
 
 
+def image() -> str:
+    """Return the image of the tour."""
+    text = "\x1b[1m$ make run\x1b[0m\n" + on_terminal([sys.executable, "examples/tour.py"]).rstrip("\n")
+    text = re.sub(r'"mtime_ms": [\d.]+', '"mtime_ms": 1763251200000.0', text)  # of a clone, so another one each time
+    return drawn("eyespan at work", text.split("\n"))
+
+
+def compared() -> str:
+    """Return the image of two answers: the lines that a host's tool shows first, and the symbol that was asked for."""
+    with tempfile.TemporaryDirectory() as directory:
+        make_files(Path(directory))
+        workspace = Workspace(directory)
+        host = workspace.tool("claude").call({"file_path": f"{directory}/fleet.py"})
+        own = workspace.tool("native").call({"files": ["fleet.py::moor_200"]})
+    left = [*host.text.split("\n")[:8], "     …", "  2000\t    if boat.draught > 333:"]
+    right = own.text.split("\n")
+    rows = [
+        "\x1b[1mWhat does moor_200 in fleet.py do?\x1b[0m  A file of 500 functions, 3,000 lines.",
+        "",
+        f"{'the tool of a host':<52}eyespan",
+        _beside('\x1b[2mRead {"file_path": "fleet.py"}\x1b[0m', '\x1b[2mread {"files": ["fleet.py::moor_200"]}\x1b[0m'),
+        *[_beside(*pair) for pair in zip_longest(left, right, fillvalue="")],
+        "",
+        _beside(
+            f"\x1b[1m{host.facts['tokens']:,} tokens\x1b[0m",
+            f"\x1b[1m{own.facts['tokens']} tokens\x1b[0m",
+        ),
+    ]
+    return drawn("The same question to the tool of a host and to eyespan", rows)
+
+
+def _beside(left: str, right: str) -> str:
+    shown = re.sub(r"\x1b\[\dm", "", left.expandtabs(8))
+    return left.expandtabs(8) + " " * (52 - len(shown)) + right.expandtabs(8)
+
+
 def main() -> None:
     PAGE.write_text(image(), encoding="utf-8")
+    COMPARED.write_text(compared(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Every figure in README.md is in the committed results."""
+"""Every figure in docs/benchmarks.md is in the committed results."""
 
 import json
 from xml.etree import ElementTree
@@ -75,7 +75,7 @@ def held(found, row, start):
 def test_the_readme_shows_the_committed_results():
     if not readme.RESULTS.exists():
         text = readme.README.read_text()
-        assert readme.START not in text or not readme.section(text), "figures in README.md, and no bench/results.json"
+        assert readme.START not in text or not readme.section(text), "figures, and no bench/results.json"
         return
     committed = json.loads(readme.RESULTS.read_text())
 

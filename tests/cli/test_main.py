@@ -181,7 +181,6 @@ def test_the_version_has_three_spellings(word, eyespan):
     ("words", "message"),
     [
         (["reed", "x"], "no command 'reed'; did you mean read? Try: eyespan --help"),
-        (["app.py"], "no command 'app.py'. To show a file: eyespan read app.py"),
         (["read", "--no-numbrs", "x"], "read has no option --no-numbrs; did you mean --no-numbers?"),
         (["serve", "--http", "--timeout=3"], "--http needs a value: --http HOST:PORT"),
         (["manual", "extra"], "manual takes no argument 'extra'"),
@@ -255,3 +254,9 @@ def test_a_file_named_like_the_option_is_read(directory, eyespan):
     (directory / "-V").write_text("text\n")
 
     assert eyespan("read", "-N", "--", "-V")[1] == "text\n"
+
+
+def test_a_file_in_place_of_a_command_is_read(directory, eyespan):
+    assert eyespan("poem.txt:2-3") == eyespan("read", "poem.txt:2-3")
+    assert eyespan("-N", "poem.txt")[0] == 2  # options of `read` follow the file
+    assert eyespan("poem.txt", "-N") == eyespan("read", "-N", "poem.txt")

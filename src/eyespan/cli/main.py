@@ -39,7 +39,8 @@ process, so a kill may leave that child; only for a command that ends soon.
 """
 
 USAGE = """\
-usage: eyespan COMMAND [--root DIR]... [--config FILE] [--timeout SECONDS] ...
+usage: eyespan FILE[:LINES]...
+       eyespan COMMAND [--root DIR]... [--config FILE] [--timeout SECONDS] ...
 
 eyespan: read files, for people and for AI agents
 
@@ -94,6 +95,8 @@ def _run_command(argv: list[str], process: Process | None) -> int:
         overview.parse(words if not name else [])
         print(overview.format_help(), end="")
         return 0 if name else 2
+    if name not in COMMANDS and _names_file(name):
+        name, words = "read", [name, *words]
     if name not in COMMANDS:
         raise UsageError(_unknown_command(name))
     parser = command_parser(name)
@@ -113,11 +116,15 @@ def _run_command(argv: list[str], process: Process | None) -> int:
     return code
 
 
+def _names_file(name: str) -> bool:
+    """Return True for a word that is no command but a file, as in `eyespan FILE`."""
+    is_like_one = any(mark in name for mark in "/.:") or os.path.lexists(name)
+    return is_like_one and not name.startswith("-")
+
+
 def _unknown_command(name: str) -> str:
     if name.startswith("-"):
         return f"no option {name}{suggestion(name, _common_options())} Try: eyespan --help"
-    if "/" in name or "." in name:
-        return f"no command {name!r}. To show a file: eyespan read {name}"
     near = nearest(name, COMMANDS, most=1)
     advice = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(COMMANDS)}."
     return f"no command {name!r}; {advice} Try: eyespan --help"

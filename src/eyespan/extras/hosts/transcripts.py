@@ -51,7 +51,7 @@ class Transcript:
 
 def sessions(paths: list[str]) -> Iterator[Transcript]:
     """Yield the sessions of transcripts and of directories of them, in the order of their names. Raises: OSError."""
-    for path in map(Path, paths):
+    for path in [Path(path).expanduser() for path in paths]:
         files = sorted([*path.rglob("*.jsonl"), *path.rglob("*.json")]) if path.is_dir() else [path]
         for file in files:
             yield _session(file)
