@@ -304,14 +304,9 @@ def native(workspace, name, capfd):
         parts = [part.get("next") for part in reply.structured["parts"]]
         left_out = reply.facts.get("left_out", [])
         assert set(left_out) == set(reply.structured.get("left_out", [])) >= {one for one in parts if one}
-        return shown_lines(reply.text), named_rest(name, reply.text, left_out)
+        return shown_lines(reply.text), left_out
 
     return followed(read, name)
-
-
-def named_rest(name, text, left_out):
-    """Return the selectors of the rest: those of the facts, and the rows of a table that its text names."""
-    return list(dict.fromkeys([*left_out, *[name + piece for piece in re.findall(r"; the next with (:.+)", text)]]))
 
 
 def shown_lines(text):
@@ -327,7 +322,7 @@ def mcp(workspace, name, capfd):
         assert not result.get("isError"), result
         texts = [block["text"] for block in result["content"] if block["type"] == "text"]
         left_out = result["_meta"]["eyespan/facts"].get("left_out", [])
-        return shown_lines("\n".join(texts)), named_rest(name, "\n".join(texts), left_out)
+        return shown_lines("\n".join(texts)), left_out
 
     return followed(read, name)
 
@@ -336,7 +331,7 @@ def command(workspace, name, capfd):
     def read(selector):
         assert main(["read", "--root", workspace.roots[0].path, selector]) == 0
         text = capfd.readouterr().out
-        return text, named_rest(name, text, [])
+        return text, [name + piece for piece in re.findall(r"; the next with (:.+)", text)]
 
     return followed(read, name)
 
