@@ -20,7 +20,6 @@ def test_the_reply_is_one_json_object(directory, eyespan):
             "path": "poem.txt",
             "start_line": 1,
             "end_line": 1,
-            "total_lines": 4,
         },
         "error": None,
         "facts": {
@@ -28,7 +27,6 @@ def test_the_reply_is_one_json_object(directory, eyespan):
             "bytes": 6,
             "file_bytes": 19,
             "lines": 1,
-            "total_lines": 4,
             "left_out": ["poem.txt:2-"],
         },
     }
