@@ -597,3 +597,12 @@ def test_further_names_of_a_list_are_counted():
     names = [f"A{number}" for number in range(cells.MAX_LISTED + 3)]
 
     assert cells.listed(names).endswith(f"{names[cells.MAX_LISTED - 1]} and 3 more")
+
+
+def test_copies_of_a_missing_formula_are_counted():
+    rows = '<row r="1"><c r="A1"><f t="shared" si="7"/><v>5</v></c></row>'
+
+    made = workbook({"Page": rows})
+
+    assert "[1 formula not shown: the one that they copy is missing]" in made
+    assert "| 1 | 5 |" in made

@@ -10,6 +10,7 @@ import re
 from html import unescape
 from typing import TYPE_CHECKING
 
+from eyespan.escape import plural
 from eyespan.extras.documents.shared import drawings, number_formats
 from eyespan.extras.documents.shared.embedded_images import Images
 from eyespan.extras.documents.shared.ooxml import Package
@@ -277,6 +278,9 @@ def _add_formulas(xml: bytes, found: cells.Extras) -> None:
         if number in shared:
             (row, column), text = shared[number]
             found.formulas[place] = cells.moved(text, place[0] - row, place[1] - column)
+    lost = len([number for _, number in copies if number not in shared])
+    if lost:
+        found.notes.append(f"[{plural(lost, 'formula')} not shown: the one that they copy is missing]")
 
 
 def _add_hidden(xml: bytes, found: cells.Extras) -> None:
