@@ -377,3 +377,11 @@ class TestTwoJobs:
             )
 
         assert [thread.name for thread in threading.enumerate() if thread.name == "eyespan-decode"] == []
+
+
+@pytest.mark.parametrize("first_line", [b"%PXF-1.4", b"\0\0\0\0\0\0\0\0", b"junk before the file", b"%", b""])
+def test_a_file_with_a_damaged_first_line_is_read(tmp_path, first_line):
+    data = pdf_files.pages(pdf_files.words((72, 700, "Counted boxes")))
+    (tmp_path / "a.pdf").write_bytes(first_line + b"\n%\0\xff" + data[data.index(b"\n") :])
+
+    assert document(tmp_path / "a.pdf", has_images=False, has_layout=True).parts[0].text == "Counted boxes"

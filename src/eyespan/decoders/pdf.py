@@ -11,6 +11,7 @@ import ctypes
 import encodings.utf_16_le  # noqa: F401  # pypdfium2 uses it, and the sandbox allows no import
 import gc
 import io
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -175,6 +176,9 @@ def _open(file: BinaryIO) -> pypdfium2.PdfDocument:
     own = PositionedFile(file)
     held = read_up_to(own, MAX_HELD_BYTES + 1)
     own.seek(0)
+    if b"%PDF-" not in held[:1024]:  # the first line is damaged; the places of objects stay
+        line = re.match(rb"[^\r\n\d][^\r\n]{7,}", held)
+        held = b"%PDF-1.7".ljust(line.end()) + held[line.end() :] if line else b"%PDF-1.7\n" + held
     try:
         return pypdfium2.PdfDocument(held if len(held) <= MAX_HELD_BYTES else own)
     except pypdfium2.PdfiumError as error:
@@ -216,6 +220,7 @@ def _page(
 
 
 SAMPLED_CHARS = 20
+_STRANGE = re.compile("[\ufffd\ue000-\uf8ff]")
 FEW_CHARS = 50
 """A page with fewer characters that consists of an image is a scan with a number or a stamp."""
 
@@ -228,10 +233,11 @@ def _unreadable_text(page: pypdfium2.PdfPage, layer: Any, text: str) -> str:
     """
     if not text:
         return "none"
-    letters = [char for char in text if not char.isspace()]
-    strange = sum([not char.isprintable() or char == "\ufffd" or "\ue000" <= char <= "\uf8ff" for char in letters])
-    if strange * 4 > len(letters):
-        return "garbage"
+    letters = "".join(text.split())
+    if not letters.isprintable() or _STRANGE.search(letters):
+        strange = len(_STRANGE.findall(letters)) + sum([not char.isprintable() for char in letters])
+        if strange * 4 > len(letters):
+            return "garbage"
     if len(letters) < FEW_CHARS and _is_image(page):
         return "scan"
     return "ocr" if _is_invisible(layer) else ""

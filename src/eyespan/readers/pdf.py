@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,14 @@ from eyespan.kinds import is_pdf
 from eyespan.model import MIB, BytesPart, Document, NotePart, Part, PdfOptions, Selection
 from eyespan.readers.image import SHOWN_PX, image_part
 from eyespan.selectors import write_symbol
+from eyespan.signatures import container
 
 if TYPE_CHECKING:
     from eyespan.opened import Opened
 
 
+_OBJECT = re.compile(rb"(?:^|[\r\n])\d+ \d+ obj\b")
+"""The start of an object: a PDF whose first line is damaged has it, too."""
 MAX_REPLY_BYTES = 12 * MIB
 """The text and images of one answer: 16 MiB as base64, half of what a request to a model API may hold."""
 MAX_PAGE_CHARS = 2_000_000
@@ -38,7 +42,9 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     Raises: Unreadable, TimedOut, Cancelled.
     """
     options = opened.request.options.pdf
-    if not is_pdf(opened.source.first_bytes):
+    first_bytes = opened.source.first_bytes
+    is_damaged = _OBJECT.search(first_bytes) is not None and not container(first_bytes) and not options.is_whole
+    if not is_pdf(first_bytes) and not is_damaged:
         raise _unreadable(opened.source.asked, "not a PDF, despite its name")
     if options.is_outline:
         return _outline_document(opened, context)

@@ -50,7 +50,7 @@ def _gutter(rows: list[Row]) -> float | None:
         if near < s.left < far:
             starts[round(s.left - 2)] = starts.get(round(s.left - 2), 0) + 1
     # The column begins where most lines begin.
-    for x in sorted([x for x in starts if starts[x] > 2], key=lambda x: -starts[x])[:6]:
+    for x in sorted([x for x in starts if starts[x] > 2], key=lambda x: -starts[x])[:4]:
         score = sum([_band_score(band, x) for band in _bands(rows, x)])
         if score > best:
             best, place = score, float(x)
@@ -64,12 +64,12 @@ def _bands(rows: list[Row], x: float) -> list[list[Row]]:
     bottom = 0.0
     for row in rows:
         was_crossed, is_crossed = is_crossed, any(s.left < x < s.right for s in row)
-        top, height = min([s.top for s in row]), row[0].bottom - row[0].top
-        if is_crossed or was_crossed or top - bottom > MAX_GAP * height:
+        first = row[0]
+        if is_crossed or was_crossed or first.top - bottom > MAX_GAP * (first.bottom - first.top):
             bands.append([row])
         else:
             bands[-1].append(row)
-        bottom = max([s.bottom for s in row])
+        bottom = first.bottom
     return bands
 
 
@@ -103,5 +103,5 @@ def _is_running_text(segments: list[Segment], again: bool = True) -> bool:
         return all(_is_running_text(part, again=False) for part in parts if part)
     if sum([s.right - s.left > 0.6 * width for s in segments]) < 0.45 * len(segments) or chars < 16:
         return False
-    texts = [s.text for s in segments]
-    return sum([2 * sum(map(str.isalpha, text)) > len(text) for text in texts]) >= 0.7 * len(texts)
+    sample = "".join([s.page[s.start : s.start + 16] for s in segments])
+    return sum(map(str.isdigit, sample)) < 0.2 * len(sample)

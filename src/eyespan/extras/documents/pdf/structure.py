@@ -42,6 +42,7 @@ _CAPTION = re.compile(r"(?:Table|Tab\.|Figure|Fig\.|Exhibit|Chart|Source|Note)s?
 _NUMBERING = re.compile(r"(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*\.?|[IVX]{1,5}\.)\s+(?=\S)")
 _BOLD = re.compile(rb"bold|black|heavy|demi|cmbx|\bbd", re.IGNORECASE)
 _MARKS = re.compile(rf"(?:^|(?<=\s))(\S{{1,2}})(?:\s+\1){{{LEAST_REPEATED - 1},}}(?=\s|$)")
+_NAME = ctypes.create_string_buffer(128)
 _ADDRESS, _INT = ctypes.c_void_p, ctypes.c_int
 _font_name = plain_call(pdfium.FPDFText_GetFontInfo, ctypes.c_ulong, _ADDRESS, _INT, _ADDRESS, ctypes.c_ulong, _ADDRESS)
 
@@ -57,7 +58,6 @@ class Line:
     bottom: float = 0
     height: float = 0
     """The height of most of its letters."""
-    start: int = 0
     is_bold: bool = False
     table: Table | None = None
     level: int = 0
@@ -78,36 +78,32 @@ class Draft:
 
 def lines_of(layer: Any, text: str, words: list[Word], tables: list[Table], lacks: list[tuple[int, str]]) -> list[Line]:
     """Return the lines of a text layer, with tables at the place of their first word, and with what it lacks."""
-    taken = {word[4]: word for table in tables for word in table.words}
+    taken = {word[4] for table in tables for word in table.words}
     firsts = {min(word[4] for word in table.words): table for table in tables}
-    waiting = sorted(words, key=lambda word: word[4]) if tables else words
+    starts = [word[4] for word in words]
     lines: list[Line] = []
     at = begin = 0
-    ends = [*_BREAK.finditer(text), None]
-    for found in ends:
+    for found in [*_BREAK.finditer(text), None]:
         end, following = found.span() if found else (len(text), len(text))
         shown = text[begin:end]
-        if found and following - end == 1 and found[0] in HYPHENS:
+        if found and found[0] in HYPHENS:
             shown += "-"
-        own: list[Word] = []
-        here: list[Table] = []
-        gone: list[Word] = []
-        while at < len(waiting) and waiting[at][4] < following:
-            word = waiting[at]
-            at += 1
-            (gone if word[4] in taken else own).append(word)
-            if word[4] in firsts:
-                here.append(firsts[word[4]])
-        here_lacks = [] if gone else lacks[bisect_left(lacks, (begin, "")) : bisect_left(lacks, (end, ""))]
-        for place, sign in reversed(here_lacks):
-            shown = f"{shown[: place - begin]}{sign}{shown[place - begin :]}"
-        for word in reversed(gone):
-            shown = f"{shown[: max(0, word[4] - begin)]} {shown[max(0, word[5] - begin) :]}"
-        shown = shown.replace("\0", "").strip() if not gone else " ".join(shown.replace("\0", "").split())
+        until = bisect_left(starts, following, at)
+        own = words[at:until]
+        gone = [word for word in own if word[4] in taken] if taken else []
+        if gone:
+            own = [word for word in own if word[4] not in taken]
+            for word in reversed(gone):
+                shown = f"{shown[: word[4] - begin]} {shown[word[5] - begin :]}"
+            shown = " ".join(shown.split())
+        elif lacks:
+            for place, sign in reversed(lacks[bisect_left(lacks, (begin, "")) : bisect_left(lacks, (end, ""))]):
+                shown = f"{shown[: place - begin]}{sign}{shown[place - begin :]}"
+        shown = shown.replace("\0", "").strip()
         if shown.strip("-") or (shown and not gone):
             lines.append(_line(layer, joined_pairs(shown), own))
-        lines += [Line("", table=table) for table in here]
-        begin = following
+        lines += [Line("", table=firsts[word[4]]) for word in gone if word[4] in firsts]
+        at, begin = until, following
     return _joined_rows(lines)
 
 
@@ -127,8 +123,8 @@ def _line(layer: Any, text: str, words: list[Word]) -> Line:
     if not words:
         return Line(text)
     lefts, tops, rights, bottoms, starts, ends = zip(*words, strict=True)
-    longest = max(words, key=lambda word: word[5] - word[4])
-    line = Line(text, min(lefts), min(tops), max(rights), max(bottoms), longest[3] - longest[1], starts[0])
+    longest = words[0] if len(words) == 1 or ends[0] - starts[0] >= ends[1] - starts[1] else words[1]
+    line = Line(text, min(lefts), min(tops), max(rights), max(bottoms), longest[3] - longest[1])
     if len(text) <= MAX_HEADING_CHARS and len(words) <= MAX_HEADING_WORDS:
         handle = address_of(layer)
         line.is_bold = _is_bold(handle, starts[0]) and _is_bold(handle, ends[-1] - 1)
@@ -136,9 +132,8 @@ def _line(layer: Any, text: str, words: list[Word]) -> Line:
 
 
 def _is_bold(layer: int, index: int) -> bool:
-    name = ctypes.create_string_buffer(128)
-    size = _font_name(layer, index, ctypes.addressof(name), 128, None)
-    return 0 < size <= 128 and _BOLD.search(name.raw[:size]) is not None
+    size = _font_name(layer, index, ctypes.addressof(_NAME), 128, None)
+    return 0 < size <= 128 and _BOLD.search(_NAME.raw[:size]) is not None
 
 
 def _joined_rows(lines: list[Line]) -> list[Line]:

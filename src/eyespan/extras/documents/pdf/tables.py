@@ -20,9 +20,9 @@ from eyespan.extras.documents.pdf.words import WIDE_GAP, Row, Word, shown_words
 
 MAX_GAP_LINES = 3.2
 """A table ends at a gap of so many lines."""
-MAX_TRIES = 8
+MAX_TRIES = 6
 """A region that is no table is tried again without its first row, at most so often, because it may be a title."""
-MAX_FAILED = 20
+MAX_FAILED = 10
 """After so many regions that are no table, a page is a drawing."""
 MAX_CELL_CHARS = 90
 """With longer cells on average, columns are running text and no table."""

@@ -88,7 +88,11 @@ def read_words(page: pypdfium2.PdfPage, layer: Any, text: str) -> tuple[list[Wor
             if last_top != top or last_bottom != bottom:
                 if abs(last_top - top) > 0.5 * height and not is_odd:
                     last_left = left - 1
-                elif last_bottom - last_top < 0.85 * height and last_bottom < bottom - 0.1 * height:
+                elif (
+                    last_bottom < bottom - 0.1 * height
+                    and last_bottom - last_top < 0.85 * height
+                    and text[end - 1].isalnum()
+                ):
                     lacks += _raised_start(boxes, start, end, height, text)
                 if last_top < top:
                     top = last_top
