@@ -184,7 +184,7 @@ def eyespan_picture(path):
 
 def decoder_picture(path):
     from eyespan.decoders import image
-    from eyespan.kinds import image_type
+    from eyespan.signatures import image_type
 
     with open(path, "rb", buffering=0) as file:
         params = {"media_type": image_type(file.read(64)), "max_px": SHOWN_PX, "max_side_px": 8000}
