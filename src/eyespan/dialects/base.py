@@ -62,6 +62,8 @@ class Dialect:
     """The schema of `Reply.structured`, if an MCP server sends that as structured content; hosts ignore blocks then."""
     first_offset = 1
     """The value of the argument `offset` for the first line."""
+    needs_absolute_paths = False
+    """Relative paths are refused."""
     notice_tags: tuple[str, ...] = ()
     """How lines begin that the dialect itself writes as the host's words."""
     sends_documents = False

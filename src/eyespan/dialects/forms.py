@@ -11,12 +11,12 @@ from typing import Any
 
 from eyespan.dialects.base import Dialect
 
-PATH_FIELDS = ("path", "file_path", "filePath", "absolute_path", "files", "paths", "include")
+PATH_FIELDS = ("path", "file_path", "filePath", "filepath", "absolute_path", "files", "paths", "include")
 ABSOLUTE_FIELDS = ("file_path", "filePath", "absolute_path")
 """Paths that some dialects accept only if they are absolute."""
-FIRST_FIELDS = ("start_line", "line_offset", "offset")
+FIRST_FIELDS = ("start_line", "startLine", "line_offset", "offset")
 COUNT_FIELDS = ("limit", "max_lines", "n_lines")
-LAST_FIELDS = ("end_line",)
+LAST_FIELDS = ("end_line", "endLine")
 END_FIELDS = ("head", "tail")
 """Counts of lines from either end, which exclude a first line."""
 RANGE_FIELD = "view_range"
@@ -45,7 +45,8 @@ def arguments_of(
     name = path_field(schema)
     if name is None:
         return arguments
-    if name in ABSOLUTE_FIELDS and "://" not in path:
+    needs_absolute = name in ABSOLUTE_FIELDS or dialect.needs_absolute_paths
+    if needs_absolute and "://" not in path:
         path = os.path.join(root, path)
     if takes_selectors(fields[name]):
         selected = "" if first is None else f":{first}-{'' if last is None else last}"

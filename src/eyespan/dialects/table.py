@@ -67,6 +67,8 @@ class Paths:
     """A missing file whose name begins with `@` is tried without it."""
     shows_absolute: bool = False
     """Answers and errors name the absolute path, not the path as it was asked for."""
+    shows_normal: bool = False
+    """They name absolute paths without `.` and `..`."""
 
     def resolved(self, asked: str, roots: Sequence[Root]) -> str:
         """Return the path to read."""
@@ -74,10 +76,11 @@ class Paths:
 
     def shown(self, asked: str, roots: Sequence[Root]) -> str:
         """Return the path that answers and errors name."""
-        if not self.shows_absolute or os.path.isabs(asked):
+        if not self.shows_absolute or (os.path.isabs(asked) and not self.shows_normal):
             return asked
         path = os.path.join(roots[0].path, self.resolved(asked, roots))
-        return path if "\0" in path or "://" in path else os.path.normpath(path)
+        normal = path if "\0" in path or "://" in path else os.path.normpath(path)
+        return f"{normal}/" if os.path.isabs(asked) and asked.endswith("/") else normal
 
 
 def normal_path(path: str, roots: Sequence[Root]) -> str:

@@ -67,7 +67,7 @@ class Cline(TableDialect):
         ),
     )
     wording = Wording("Invalid input: {}", not_object="each file must be an object with a path, not {value}")
-    paths = Paths("path", shows_absolute=True)
+    paths = Paths("path", shows_absolute=True, shows_normal=True)
     window = Window(first="start_line", last="end_line", max_lines=MAX_LINES)
     gutter = Gutter(" | ", width=-1)
     line_chars = 2000

@@ -15,5 +15,8 @@ DIALECTS = {
     "copilot": "eyespan.extras.families.copilot:Copilot",
     "qwen": "eyespan.extras.families.qwen:Qwen",
     "zed": "eyespan.extras.families.zed:Zed",
+    "openhands": "eyespan.extras.families.openhands:OpenHands",
+    "grok": "eyespan.extras.families.grok:Grok",
+    "continue": "eyespan.extras.families.continue_dev:Continue",
     "crush": "eyespan.extras.families.crush:Crush",
 }
