@@ -10,7 +10,7 @@ def arguments_for(tool, path):
         return {"files": path}
     if "files" in properties:
         return {"files": [{"path": path}]}
-    for name in ("file_path", "filePath", "path"):
+    for name in ("file_path", "filePath", "filepath", "path"):
         if name in properties:
             return {"command": "view", name: path} if "command" in properties else {name: path}
     raise AssertionError(f"no argument of {tool.spec.name} is a path")
