@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 LEAST_CUT_TOKENS = 16
 """A line is cut for no less; also for no less than a twentieth of the share."""
-GAP_TOKENS = 2
 FIRST_LINES = 100
 """The lines of a large file that follow its outline."""
 OUTLINE_SHARE = 0.5
@@ -87,7 +86,7 @@ def fit(frame: Frame, loaded: Loaded, max_tokens: int | None = None, outline: Ou
         return Fitted([header], (), (), "", [])
     listed: list[str] = []
     if max_tokens is not None:
-        around = [header_of(frame, loaded, loaded.rows, "0" * 12), _notes(loaded, loaded.rows), frame.base]
+        around = [header_of(frame, loaded, loaded.rows[:1], "0" * 12), _notes(loaded, loaded.rows), frame.base]
         around += [line for _, line in frame.held]
         room = max(LEAST_TOKENS, max_tokens - tokens.estimate(own_lines.write(around)) - LEFT_TOKENS)
         if loaded.wanted.is_whole and outline is not None and len(outline.symbols) > 1:
@@ -183,10 +182,9 @@ def shared(needs: Sequence[int], room: int) -> list[int]:
 def _fitting_rows(frame: Frame, loaded: Loaded, room: int) -> Chosen:
     """Return as many rows as fit: the last ones, those around matches or places, or the first."""
     rows, texts = loaded.rows, loaded.texts
-    gap = own_lines.write([own_lines.GAP, ""])
     lines = [
-        gap + line if after else line
-        for line, after in zip(frame.style.format(rows, texts), starts_after_gap(rows), strict=True)
+        _gap_before(row) + line if after else line
+        for row, line, after in zip(rows, frame.style.format(rows, texts), starts_after_gap(rows), strict=True)
     ]
     wanted = loaded.wanted
     if wanted.tail is not None:
@@ -204,6 +202,11 @@ def _fitting_rows(frame: Frame, loaded: Loaded, room: int) -> Chosen:
         row, text = _cut_row(loaded, count, lines[count], left_room)
         return Chosen((*rows[:count], row), (*texts[:count], text), left_after(loaded, row))
     return Chosen(rows[:count], texts[:count], left_after(loaded, rows[count - 1]))
+
+
+def _gap_before(row: Row) -> str:
+    """Return the words that a gap before a row costs: its line, and the lines after it in the header."""
+    return f"{own_lines.write([own_lines.GAP])}{row.number}-{row.number},\n"
 
 
 def _last_rows(loaded: Loaded, lines: Sequence[str], room: int) -> Chosen:
@@ -239,8 +242,8 @@ def _matching_rows(frame: Frame, loaded: Loaded, room: int) -> Chosen:
         if loaded.is_complete and rows and _cost(frame, rows, texts) <= room:
             return Chosen(rows, texts, [])
     lines = frame.style.format(rows, texts)
-    gap = own_lines.write([own_lines.GAP, ""])
-    count = count_fitting([gap + line for line in lines], room, tokens.estimate)
+    counted = [_gap_before(row) + line for row, line in zip(rows, lines, strict=True)]
+    count = count_fitting(counted, room, tokens.estimate)
     if not count:
         row, text = _cut_row(loaded, near[0], lines[0], room)
         return Chosen((row,), (text,), left_after(loaded, row))
@@ -276,8 +279,8 @@ def _around_places(frame: Frame, loaded: Loaded, room: int) -> tuple[Sequence[Ro
 
 
 def _cost(frame: Frame, rows: Sequence[Row], texts: Sequence[str]) -> int:
-    gaps = sum(starts_after_gap(rows))
-    return tokens.estimate("\n".join(frame.style.format(rows, texts))) + GAP_TOKENS * gaps
+    gaps = [_gap_before(row) for row, is_after_gap in zip(rows, starts_after_gap(rows), strict=True) if is_after_gap]
+    return tokens.estimate("\n".join([*gaps, *frame.style.format(rows, texts)]))
 
 
 def _cut_row(loaded: Loaded, at: int, line: str, room: int) -> tuple[Row, str]:

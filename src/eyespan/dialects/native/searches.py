@@ -53,17 +53,20 @@ class Search:
     pattern: Pattern
     context: CallContext
     """The context of the call, which pays for the text that is searched."""
+    end: float
+    """The time at which the search stops, whatever is left."""
     note: str = ""
     """How the text is searched, if that may surprise."""
 
 
 def compile_search(text: str, context: CallContext) -> Search:
     """Return the search for an expression, or for the text itself if it is none. Raises: Missing."""
+    end = context.now() + MAX_SECONDS
     try:
-        return Search(text, Pattern(text), context, _note_on_ascii(text))
+        return Search(text, Pattern(text), context, end, _note_on_ascii(text))
     except PatternError as error:
         note = f"searched as plain text: as an expression, {error}"
-        return Search(text, Pattern(text, is_literal=True), context, note)
+        return Search(text, Pattern(text, is_literal=True), context, end, note)
 
 
 def _note_on_ascii(text: str) -> str:
@@ -113,12 +116,11 @@ def matching_lines(
 ) -> Iterator[tuple[int, int]]:
     """Yield the number and the length of each line of these ranges that matches.
 
-    A search that takes longer than `MAX_SECONDS` ends, and adds the line before which it stopped to `stopped`.
+    A search that is not finished at its end stops, and adds the line before which it stopped to `stopped`.
 
     Raises: ReadError.
     """
     context = search.context
-    end = context.now() + MAX_SECONDS
     for one in ranges:
         at = one.first
         while one.last is None or at <= one.last:
@@ -135,7 +137,7 @@ def matching_lines(
                 context.memory.end_loan(before_bytes)
             if not has_more:
                 break
-            if context.now() > end:
+            if context.now() > search.end:
                 stopped.append(at)
                 return
 
@@ -209,11 +211,18 @@ class SearchItem:
     """The matches in the files of a directory or an archive."""
 
     def __init__(
-        self, target: Target, items: Sequence[TextItem], searched: int, notes: Sequence[str], noun: str = "file"
+        self,
+        target: Target,
+        items: Sequence[TextItem],
+        searched: int,
+        notes: Sequence[str],
+        noun: str = "file",
+        stopped_at: str = "",
     ) -> None:
         self.selector = write_target(target)
         self._target = target
         self._items = items
+        self._stopped_at = stopped_at
         files = f"{counted(len(items), noun)} of {searched} {'matches' if len(items) == 1 else 'match'}"
         self._header = own_lines.header(f"{own_lines.quoted(self.selector)}: {files}")
         self._notes = [own_lines.note(note) for note in dict.fromkeys(notes) if note]
@@ -253,6 +262,8 @@ class SearchItem:
             "tokens": tokens.estimate(own_lines.write(lines)),
             "next": left[0] if left else None,
         }
+        if self._stopped_at:
+            facts["stopped_at"] = self._stopped_at
         return Shown(tuple(lines), facts, tuple(left))
 
 
@@ -264,9 +275,10 @@ def search_many(
     notes = [search.note, *more_notes]
     searched = 0
     left_chars = view.max_chars
-    end = files.context.now() + MAX_SECONDS
+    stopped_at = ""
     for one in inner:
-        if searched >= MAX_FILES or len(items) >= MAX_MATCHING_FILES or files.context.now() > end:
+        if searched >= MAX_FILES or len(items) >= MAX_MATCHING_FILES or files.context.now() > search.end:
+            stopped_at = write_target(one)
             notes.append(f"stopped at {own_lines.quoted(write_target(one))}; search a directory in it, or other words")
             break
         files.context.check()
@@ -287,7 +299,7 @@ def search_many(
     if not items:
         words = f"no line matches in {counted(searched, 'file')}" + "".join([f"; {note}" for note in notes[1:]])
         return NoMatch(replace(target, pattern=search.text), search, words)
-    return SearchItem(replace(target, pattern=search.text), items, searched, notes)
+    return SearchItem(replace(target, pattern=search.text), items, searched, notes, stopped_at=stopped_at)
 
 
 def _search_file(target: Target, search: Search, view: View, files: Files) -> TextItem | None:

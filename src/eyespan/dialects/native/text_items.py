@@ -205,7 +205,7 @@ class TextItem:
     def _match_tokens(self) -> int:
         """Return the cost of the note about matches, at most."""
         count = len(self._loaded.wanted.matches)
-        return TOKENS_PER_MATCH * min(count, MAX_NAMED_MATCHES) + count + 4 if count else 0
+        return TOKENS_PER_MATCH * min(count, MAX_NAMED_MATCHES) + 4 if count else 0
 
     def _match_notes(self, fitted: Fitted) -> list[str]:
         """Return a note with the lines that match among those shown, each with the symbol around it."""
