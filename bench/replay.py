@@ -28,7 +28,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from eyespan import Workspace, tokens
+from eyespan import Reply, Tool, Workspace, tokens
+from eyespan.dialects import dialect_names, forms
 from eyespan.outline import find, outline_here
 
 _COMMAND = re.compile(r"```bash\n(.*?)\n```", re.DOTALL)
@@ -171,56 +172,35 @@ class Cost:
     def __init__(self) -> None:
         self.tokens = self.calls = 0
 
-    def call(self, tool: Any, arguments: dict[str, Any]) -> Any:
+    def call(self, tool: Tool, arguments: dict[str, Any]) -> Reply:
         reply = tool.call(arguments)
         self.tokens += COUNT(json.dumps(arguments)) + COUNT(reply.text)
         self.calls += 1
         return reply
 
 
-def read_native(cost: Cost, tool: Any, read: Read) -> None:
-    whole = read.is_whole
-    reply = cost.call(tool, {"files": read.path if whole else f"{read.path}:{read.first}-{read.last}"})
-    while not whole and reply.structured and reply.structured.get("left_out"):
+def read_lines(cost: Cost, tool: Tool, read: Read, root: str) -> None:
+    """Read the same lines in a dialect; `native` reads on if they exceed its budget."""
+    first, last = (None, None) if read.is_whole else (read.first, read.last)
+    reply = cost.call(tool, forms.arguments_of(tool.dialect, f"{root}/{read.path}", root, first=first, last=last))
+    while tool.dialect.name == "native" and not read.is_whole and (reply.structured or {}).get("left_out"):
         reply = cost.call(tool, {"files": reply.structured["left_out"]})
-
-
-def read_windows(name: str) -> Callable[[Cost, Any, Read], None]:
-    def read_window(cost: Cost, tool: Any, read: Read) -> None:
-        path, count = f"{cost.root}/{read.path}", read.last - read.first + 1  # type: ignore[attr-defined]
-        forms = {
-            "claude": {"file_path": path} | ({} if read.is_whole else {"offset": read.first, "limit": count}),
-            "codex": {"file_path": path} | ({} if read.is_whole else {"offset": read.first, "limit": count}),
-            "text-editor": {"command": "view", "path": path}
-            | ({} if read.is_whole else {"view_range": [read.first, read.last]}),
-        }
-        cost.call(tool, forms[name])
-
-    return read_window
 
 
 def replay(runs: list[Run]) -> None:
     """Print the tokens and calls of all reads by dialect."""
-    forms: dict[str, tuple[str, dict[str, Any], Callable[[Cost, Any, Read], None]]] = {
-        "native": ("native", {}, read_native),
-        "native, numbers=5": ("native", {"numbers": 5}, read_native),
-        "native, remember": ("native", {"remember": True}, read_native),
-        **{name: (name, {}, read_windows(name)) for name in ("text-editor", "codex", "claude")},
-    }
-    costs = {label: Cost() for label in forms}
-    reads = 0
+    more = {"native, numbers=5": {"numbers": 5}, "native, remember": {"remember": True}}
+    costs = {label: Cost() for label in (*more, *dialect_names())}
     for run in runs:
-        reads += len(run.reads)
         with tempfile.TemporaryDirectory() as directory:
             write_files(run, directory)
             with Workspace(directory) as workspace:
-                for label, (dialect, settings, read) in forms.items():
-                    costs[label].root = directory  # type: ignore[attr-defined]
-                    tool = workspace.tool(dialect, **settings)
+                for label, cost in costs.items():
+                    tool = workspace.toolset(label.partition(",")[0], **more.get(label, {}))[0]
                     for one in run.reads:
-                        read(costs[label], tool, one)
-    print(f"{reads} reads of {len(runs)} runs; tokens of arguments and answers, calls")
-    for label, cost in costs.items():
+                        read_lines(cost, tool, one, directory)
+    print(f"{sum(len(run.reads) for run in runs)} reads of {len(runs)} runs; tokens of arguments and answers, calls")
+    for label, cost in sorted(costs.items(), key=lambda one: one[1].tokens):
         print(f"{label:20} {cost.tokens:>10,} {cost.tokens / costs['native'].tokens:6.2f} {cost.calls:>6}")
 
 
@@ -249,9 +229,8 @@ def replay_pairs(runs: list[Run], is_verbose: bool) -> None:
                         continue
                     total = totals["class" if symbols[0].kind == "class" else "function"]
                     windows, named = Cost(), Cost()
-                    windows.root = directory  # type: ignore[attr-defined]
                     windows.tokens += COUNT(json.dumps({"pattern": f"def {name}", "path": read.path})) + COUNT(output)
-                    read_windows("claude")(windows, claude, read)
+                    read_lines(windows, claude, read, directory)
                     reply = named.call(native, {"files": f"{read.path}::{name}"})
                     seen = lines_of(reply.text)
                     has_all = wanted <= seen

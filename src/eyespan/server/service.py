@@ -76,6 +76,11 @@ class Service:
                 self._tools.setdefault(name, tool)
         self.instructions = _instructions(workspace, self._listed)
 
+    @property
+    def remembers(self) -> bool:
+        """Return True if a tool leaves out what it has shown, so that only one conversation may use it."""
+        return any(getattr(tool.dialect, "remembers", False) for _, tool in self._listed)
+
     @classmethod
     def from_options(
         cls,

@@ -7,6 +7,9 @@ import json
 
 import pytest
 
+from eyespan import Workspace
+from eyespan.extras.http.caller_services import CallerServices
+from eyespan.server.serve_options import ServeOptions
 from tests.server.clients import TOKEN, HttpServer
 
 
@@ -40,3 +43,10 @@ def test_each_token_has_its_own_directories_and_dialects(place, tmp_path, modern
     assert bob == [True, False]
     assert [line["caller"].split()[0] for line in lines] == ["ann", "ann", "bob", "bob"]
     assert [line["verdict"] for line in lines] == ["read", "refused", "refused", "read"]
+
+
+def test_a_tool_that_remembers_is_not_served_to_many(tmp_path):
+    options = ServeOptions(settings={"native": {"remember": True}})
+
+    with pytest.raises(ValueError, match="for one conversation"):
+        CallerServices(lambda roots: Workspace(tmp_path), options, None)

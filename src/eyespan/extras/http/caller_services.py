@@ -101,6 +101,9 @@ class CallerServices:
         return Api(CallerBackend(self.of(caller), caller.name, self.ring), caller.name)
 
     def _service(self, workspace: Workspace, dialects: tuple[str, ...]) -> Service:
-        return Service.from_options(
+        service = Service.from_options(
             workspace, self._options, dialects=dialects, audit=self._log, max_result_bytes=MAX_RESULT_BYTES
         )
+        if service.remembers:
+            raise ValueError("native.remember is for one conversation, and HTTP serves many; send `known` instead")
+        return service
