@@ -84,9 +84,10 @@ bench-documents: $(READY)  ## measure documents, compared with pypdf, pdfminer.s
 hosts: $(READY)  ## test with real Claude Code, Codex, agent frameworks and the MCP conformance suite
 	@tools/hosts.sh && tools/hosts_frameworks.sh && tools/mcp_conformance.sh && $(BIN)/python -m proof originals
 
-browser: $(READY)  ## the tests of the page in a real Chromium, which it installs on Debian; two minutes
+browser: $(READY)  ## the tests of the page in a real Chromium, which it installs on Debian, with axe-core; its images; three minutes
 	@command -v chromedriver >/dev/null || apt-get install -y -q chromium chromium-driver
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt selenium
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt selenium pygments
+	@if command -v npm >/dev/null; then npm install --silent --prefix build/browser axe-core@4.14.0; else echo "no npm: accessibility is not checked"; fi
 	@$(BIN)/python -m pytest tests/extras/http/page
 
 docs: $(READY)  ## build the site of docs/ into build/site, with strict links; one minute

@@ -103,6 +103,8 @@ class Survey:
     relative and ends with a slash; "" is the directory itself."""
     is_complete: bool
     """False: there are more files than the limits allow."""
+    denied: Mapping[str, int]
+    """How many names each rule left out."""
 
 
 def explore(guard: Guard, root: Root, rest: str, path: str, choose: Choose, take: Take, max_bytes: int) -> Survey:
@@ -147,11 +149,12 @@ class _Explorer:
         self._directories: dict[str, DirectoryFiles] = {}
         self._files_left = MAX_FILES
         self._is_complete = True
+        self._denied: dict[str, int] = {}
 
     def survey(self) -> Survey:
         """Return all files, in the order of their names."""
         self._list(self._top, "", 0)
-        return Survey(self._canonical, self._directories, self._is_complete)
+        return Survey(self._canonical, self._directories, self._is_complete, self._denied)
 
     def _list(self, directory: int, path: str, depth: int) -> None:
         if self._guard.context is not None:
@@ -169,11 +172,16 @@ class _Explorer:
                     context.check()  # also where no name is a file that may be read
                 name = entry.name
                 try:
-                    if entry.is_dir(follow_symlinks=False):
-                        is_denied = rule_against(prefix + name, root) or rule_against(f"{prefix}{name}/x", root)
-                        if name not in SKIPPED and not is_denied:
+                    is_directory = entry.is_dir(follow_symlinks=False)
+                    rule = rule_against(prefix + name, root)
+                    if rule is None and is_directory:
+                        rule = rule_against(f"{prefix}{name}/x", root)
+                    if rule is not None:
+                        self._denied[rule] = self._denied.get(rule, 0) + 1
+                    elif is_directory:
+                        if name not in SKIPPED:
                             below.append(name)
-                    elif entry.is_file(follow_symlinks=False) and rule_against(prefix + name, root) is None:
+                    elif entry.is_file(follow_symlinks=False):
                         if len(files) >= self._files_left:
                             self._is_complete = False
                             break

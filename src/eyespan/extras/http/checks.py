@@ -50,8 +50,8 @@ METHODS: dict[Route, tuple[bytes, ...]] = {
     "view call": (b"POST",),
 }
 VIEW_PATHS: dict[bytes, Route] = {
-    **dict.fromkeys((b"/view", b"/view/", b"/view/page.js", b"/view/page.css"), "page"),
-    **dict.fromkeys((b"/view/api/state", b"/view/api/names", b"/view/api/activity"), "view"),
+    **dict.fromkeys((b"/view", b"/view/", b"/view/page.js", b"/view/page.css", b"/view/page.svg"), "page"),
+    **dict.fromkeys((b"/view/api/state", b"/view/api/names", b"/view/api/files", b"/view/api/activity"), "view"),
     b"/view/api/call": "view call",
 }
 """The paths of the page. Its files hold no data and need no token."""

@@ -171,12 +171,16 @@ class StoreRoot(RemoteRoot):
         prefix = f"{key}/" if key else ""
         directories: dict[str, list[tuple[str, Key]]] = {"": []}
         denied: dict[str, bool] = {"": False}
+        hidden: dict[str, int] = {}
         count = 0
         for name, version in store.below(key, context, asked):
             path = name.removeprefix(prefix)
             if count >= MAX_FILES:
                 break
-            if not path or not SKIPPED.isdisjoint(path.split("/")) or policy.rule_against(name, self.canonical):
+            if not path or not SKIPPED.isdisjoint(path.split("/")):
+                continue
+            if rule := policy.rule_against(name, self.canonical):
+                hidden[rule] = hidden.get(rule, 0) + 1
                 continue
             directory, slash, last = path.rpartition("/")
             if self._is_below_denied(directory, prefix, policy, denied):
@@ -190,6 +194,7 @@ class StoreRoot(RemoteRoot):
             key or ".",
             {path: DirectoryFiles(sorted(directories[path])) for path in sorted(directories)},
             count < MAX_FILES,
+            hidden,
         )
         chosen = [f"{directory}{name}" for directory, names in choose(survey).items() for name in names]
         for path in chosen[:MAX_EXPLORED]:

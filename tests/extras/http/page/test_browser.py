@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
@@ -18,9 +21,13 @@ from eyespan.extras.http.page.local_server import ViewServer
 from tests.extras.http.page.command import Browser, running
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="no browser driver: `make browser` installs it")
+Keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 pytestmark = pytest.mark.skipif(
     not (shutil.which("chromium") and shutil.which("chromedriver")), reason="no Chromium: `make browser` installs it"
 )
+FIXTURES = Path(__file__).parents[3] / "fixtures"
+IMAGES = Path(__file__).parents[4] / "build" / "screenshots"
+AXE = Path(__file__).parents[4] / "build" / "browser" / "node_modules" / "axe-core" / "axe.min.js"
 EVIL = "<img src=x onerror=document.title='evil'>.txt"
 
 
@@ -32,6 +39,8 @@ def tree(tmp_path_factory):
     (root / "src").mkdir()
     (root / "src" / "app.py").write_text("def main():\n    return 1\n" * 1300)
     (root / "src" / "a b.txt").write_text("a name with a space\n")
+    (root / ".env").write_text("KEY=1\n")
+    shutil.copy(FIXTURES / "pdfs" / "unicode.pdf", root / "paper.pdf")
     (root / EVIL).write_text("<script>document.title='evil'</script>\n")
     Image.new("RGB", (40, 30), "teal").save(root / "shot.png")
     cell = {"cell_type": "markdown", "metadata": {}, "source": ["# A notebook\n"]}
@@ -57,7 +66,10 @@ def driver(server, tmp_path_factory):
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium")
     profile = tmp_path_factory.mktemp("profile")
-    for word in ("headless=new", "no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking"):
+    for word in (
+        *("headless=new", "no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking"),
+        *("hide-scrollbars", "force-device-scale-factor=1"),
+    ):
         options.add_argument(f"--{word}")
     options.add_argument(f"--user-data-dir={profile}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
@@ -71,16 +83,16 @@ def driver(server, tmp_path_factory):
 @pytest.fixture
 def browser(driver, server):
     """The page, as it is after its start. Nothing that a test does may violate the policy of the page."""
-    driver.set_window_size(1200, 800)
-    driver.get(server.url)
-    wait(lambda: is_ready(driver))
+    resize(driver, 1280)
+    visit(driver, server)
     yield driver
     messages = [entry["message"] for entry in driver.get_log("browser")]
-    assert [text for text in messages if "favicon" not in text and "status of 401" not in text] == []
+    assert [text for text in messages if "status of 401" not in text] == []
 
 
 def is_ready(browser):
-    return browser.execute_script("return document.body.dataset.ready") == "yes"
+    script = "return document.body.dataset.ready === 'yes' && !document.querySelector('[aria-busy]')"
+    return browser.execute_script(script)
 
 
 def wait(condition, seconds=20):
@@ -91,6 +103,24 @@ def wait(condition, seconds=20):
             return found
         time.sleep(0.05)
     raise AssertionError("the page did not get there")
+
+
+def resize(browser, width, scheme="light"):
+    size = {"width": width, "height": 860, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    features = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
+
+
+def visit(browser, server, **state):
+    """Open the page with a state, as a copied link does."""
+    browser.get("about:blank")
+    browser.get(f"{server.url}#?{urlencode(state)}")
+    wait(lambda: is_ready(browser))
+
+
+def state_of(browser):
+    return dict(parse_qsl(urlsplit(browser.current_url).fragment.removeprefix("?")))
 
 
 def click(browser, text):
@@ -118,10 +148,44 @@ def answers(browser):
     return browser.find_element("id", "answers").text
 
 
+def text_of(browser, selector):
+    return browser.execute_script("return document.querySelector(arguments[0])?.innerText ?? ''", selector)
+
+
+def press(browser, *keys):
+    for key in keys:
+        browser.switch_to.active_element.send_keys(key)
+
+
+def focused(browser):
+    return browser.execute_script("return document.activeElement.id || document.activeElement.textContent")
+
+
 def keep(browser, name):
-    directory = Path(__file__).parents[4] / "build" / "screenshots"
-    directory.mkdir(parents=True, exist_ok=True)
-    browser.save_screenshot(str(directory / f"{name}.png"))
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    browser.save_screenshot(str(IMAGES / f"view-{name}.png"))
+
+
+def write_reads(server, *reads):
+    """Append reads to the audit log of the server."""
+    entry = {"time": "2026-01-01T00:00:00Z", "caller": "agent", "dialect": "codex", "mtime_ns": 1, "rule": None}
+    entry |= {"bytes": 9, "tokens": 1234, "verdict": "read", "code": None, "ms": 1}
+    with server.log.open("a") as file:
+        for read in reads:
+            file.write(json.dumps({**entry, "canonical": read.get("path"), **read}) + "\n")
+
+
+def rows(browser, table):
+    script = "return [...document.querySelectorAll(`#${arguments[0]} tbody tr`)].map((row) => row.innerText)"
+    return [row.split() for row in browser.execute_script(script, table)]
+
+
+def read_files(browser):
+    cells = "return [...document.querySelectorAll('#events td:nth-child(4)')].map((cell) => cell.innerText)"
+    return browser.execute_script(cells)
+
+
+# --- session and address ---------------------------------------------------------------------------------------------
 
 
 def test_the_token_leaves_the_address(browser, server):
@@ -131,9 +195,110 @@ def test_the_token_leaves_the_address(browser, server):
     assert "#" not in browser.current_url
 
 
-def test_the_page_survives_a_reload(browser):
+def test_a_copied_link_shows_the_same_call(browser, server, tree):
+    arguments = json.dumps({"file_path": f"{tree}/src/app.py", "offset": 5, "limit": 2})
+    visit(browser, server, file="src/app.py", dialect="codex", args=arguments, compare="native")
+    text = wait(lambda: "native: " in answers(browser) and answers(browser))
     browser.refresh()
-    wait(lambda: is_ready(browser))
+    wait(lambda: "native: " in answers(browser))
+    again = answers(browser)
+
+    assert "L5: def main():\nL6:     return 1\n" in text
+    assert [line for line in again.split("\n") if " ms" not in line] == [
+        line for line in text.split("\n") if " ms" not in line
+    ]
+
+
+def test_back_and_forward_change_the_file(browser):
+    click(browser, EVIL)
+    wait(lambda: "<script>" in answers(browser))
+    click(browser, "nb.ipynb")
+    wait(lambda: "A notebook" in answers(browser))
+    browser.back()
+    wait(lambda: "<script>" in answers(browser))
+    browser.back()
+    wait(lambda: browser.find_element("id", "overview").is_displayed())
+    browser.forward()
+    wait(lambda: "<script>" in answers(browser))
+
+    assert state_of(browser) == {"file": EVIL}
+
+
+def test_a_link_opens_the_directories_above_its_file(browser, server):
+    visit(browser, server, file="src/app.py")
+    current = wait(lambda: browser.find_elements("css selector", "#tree [aria-current=true]"))
+
+    assert [button.text for button in current] == ["app.py"]
+
+
+# --- the start -------------------------------------------------------------------------------------------------------
+
+
+def test_the_start_shows_costs_largest_files_and_hidden_names(browser):
+    lead = wait(lambda: "with native" in text_of(browser, "#cost") and text_of(browser, "#cost"))
+    wait(lambda: not text_of(browser, "#cost-note").startswith("Measuring"))
+    lead = text_of(browser, "#cost")
+    largest = rows(browser, "largest")
+
+    assert re.fullmatch(
+        r"Reading these 6 files costs [\d,]+ tokens in your host’s tool \(claude\), [\d,]+ with native: \d+ % less\.",
+        lead,
+    )
+    assert [row[0] for row in largest][:2] == ["src/app.py", "paper.pdf"]
+    assert all(len(row) >= 4 for row in largest)
+    assert text_of(browser, "#hidden-text") == "Rules hide 1 name from every tool:"
+    assert text_of(browser, "#hidden-rules") == "**/.env ×1"
+
+
+def test_another_host_is_measured(browser):
+    wait(lambda: "with native" in text_of(browser, "#cost"))
+    wait(lambda: not text_of(browser, "#cost-note").startswith("Measuring"))
+    choose(browser, "host", "forge")
+    wait(lambda: "(forge)" in text_of(browser, "#cost"))
+
+
+def test_the_search_finds_files_by_words_and_keys_open_them(browser):
+    wait(lambda: text_of(browser, "#largest tbody"))
+    press(browser, "/")
+    press(browser, *"src app")
+    found = wait(lambda: text_of(browser, "#found"))
+    counted = text_of(browser, "#found-count")
+    press(browser, Keys.ARROW_DOWN, Keys.ENTER)
+    wait(lambda: "def main" in answers(browser))
+
+    assert (found, counted, state_of(browser)) == ("src/app.py", "1 file", {"file": "src/app.py"})
+
+
+# --- keyboard --------------------------------------------------------------------------------------------------------
+
+
+def test_the_tree_is_one_tab_stop_with_arrow_keys(browser):
+    stops = browser.find_elements("css selector", "#tree button[tabindex='0']")
+    browser.execute_script("arguments[0].focus()", stops[0])
+    press(browser, Keys.END)
+    last = focused(browser)
+    press(browser, Keys.ARROW_RIGHT)
+    wait(lambda: any(item.text == "app.py" for item in browser.find_elements("css selector", "#tree button")))
+    press(browser, Keys.ARROW_RIGHT, Keys.ARROW_DOWN)
+    inner = focused(browser)
+    press(browser, Keys.ARROW_LEFT)
+    above = focused(browser)
+    press(browser, Keys.ARROW_LEFT)
+
+    assert (len(stops), last, inner, above) == (1, "src/", "app.py", "src/")
+    assert not any(item.text == "app.py" for item in browser.find_elements("css selector", "#tree button"))
+    assert len(browser.find_elements("css selector", "#tree button[tabindex='0']")) == 1
+
+
+def test_a_question_mark_opens_the_help(browser):
+    press(browser, "?")
+    is_open = browser.find_element("id", "help").is_displayed()
+    press(browser, Keys.ESCAPE)
+
+    assert (is_open, browser.find_element("id", "help").is_displayed()) == (True, False)
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_text_is_shown_as_the_model_receives_it(browser):
@@ -142,10 +307,22 @@ def test_a_text_is_shown_as_the_model_receives_it(browser):
     open_source(browser)
     click(browser, "app.py")
     text = wait(lambda: "L1: def main():" in answers(browser) and answers(browser))
-    assert "codex:" in text
-    assert "native:" in text
-    assert "tokens" in text
-    keep(browser, "preview")
+
+    assert re.match(r"codex: [\d,]+ tokens\n", text)
+    assert "native: " in text
+
+
+def test_code_has_styles_and_its_text_is_unchanged(browser, server):
+    pytest.importorskip("pygments", reason="styles need the extra [color]")
+    visit(browser, server, file="src/app.py", dialect="claude", lines="1-2")
+    spans = (
+        "return [...document.querySelectorAll('.answer pre span')].map((span) => [span.className, span.textContent])"
+    )
+    pieces = browser.execute_script(spans)
+    text = browser.execute_script("return document.querySelector('.answer pre').textContent")
+
+    assert pieces[:4] == [["gutter", "     1\t"], ["keyword", "def"], ["name", "main"], ["gutter", "     2\t"]]
+    assert text.startswith("     1\tdef main():\n     2\t    return 1")
 
 
 def test_reading_on_shows_the_next_lines_in_both_dialects(browser):
@@ -157,21 +334,79 @@ def test_reading_on_shows_the_next_lines_in_both_dialects(browser):
     wait(lambda: "L2001: def main():" in answers(browser))
     wait(lambda: "> src/app.py:2001-" in answers(browser))
     assert browser.find_element("css selector", "#arguments input[name=offset]").get_attribute("value") == "2001"
-    assert browser.execute_script("return document.activeElement.id") == "answers"
+    assert focused(browser) == "answers"
+
+
+def test_differences_align_the_lines_of_two_dialects(browser, server):
+    visit(browser, server, file="src/app.py", lines="1-2", dialect="claude", compare="native")
+    browser.find_element("id", "differences").click()
+    cells = "return [...document.querySelectorAll('.diff tbody td')].map((cell) => [cell.className, cell.textContent])"
+    found = wait(lambda: browser.execute_script(cells))
+
+    assert found[0] == ["", ""]
+    assert found[1][0] == "right"
+    assert found[1][1].startswith("> src/app.py:1-2/2600 #")
+    assert found[2:4] == [["same", "     1\tdef main():"], ["same", "1\tdef main():"]]
+    assert state_of(browser)["diff"] == "1"
+
+
+def test_the_outline_leads_to_a_symbol(browser, server, tree):
+    (tree / "shapes.py").write_text("class Circle:\n    def area(self):\n        return 3\n\n\ndef main():\n    pass\n")
+    visit(browser, server, file="shapes.py", dialect="codex")
+    browser.find_element("css selector", "#outline summary").click()
+    symbols = wait(lambda: browser.find_elements("css selector", "#symbols button"))
+    names = [symbol.text for symbol in symbols]
+    symbols[-1].click()
+    wait(lambda: "L6: def main():" in answers(browser) and "Circle" not in answers(browser))
+    (tree / "shapes.py").unlink()
+
+    assert names == ["class Circle", "def area(self)", "def main()"]
+    assert state_of(browser)["lines"] == "6-7"
+
+
+def test_calls_are_kept_as_links(browser, server):
+    visit(browser, server, file="src/a b.txt", dialect="codex")
+    visit(browser, server, file="nb.ipynb", dialect="claude")
+    browser.find_element("css selector", "#history summary").click()
+    links = browser.find_elements("css selector", "#calls a")
+    first = [link.text.split(" ")[0] for link in links][:2]
+    links[1].click()
+    wait(lambda: "a name with a space" in answers(browser))
+
+    assert first == ["claude:", "codex:"]
+
+
+def test_copy_buttons_copy_what_they_name(browser, server, tree):
+    visit(browser, server, file="src/a b.txt", dialect="codex")
+    browser.execute_script(
+        "window.copied = {}; navigator.clipboard.writeText = async (text) => { window.copied[window.what] = text; }"
+    )
+    for button in browser.find_elements("css selector", ".tools button"):
+        browser.execute_script("window.what = arguments[0].textContent; arguments[0].click()", button)
+    copied = browser.execute_script("return window.copied")
+    call = {"name": "read_file", "arguments": {"file_path": f"{tree}/src/a b.txt"}}
+    ran = subprocess.run([sys.executable, "-c", copied["Python"]], capture_output=True, text=True, check=True)
+
+    assert text_of(browser, "#copied") == "Host configuration: copied"
+    assert json.loads(copied["Call"]) == call
+    assert copied["Answer"] == "L1: a name with a space"
+    assert ran.stdout == "L1: a name with a space\n"
+    assert json.loads(copied["curl"].split(" -d ")[1].strip("'"))["params"] == call
+    assert json.loads(copied["Host configuration"]) == {
+        "mcpServers": {"eyespan": {"command": "eyespan", "args": ["serve", "--dialect", "codex", str(tree)]}}
+    }
 
 
 @pytest.mark.parametrize(
     "dialect", ["opencode", "cline", "text-editor", "gemini", "kimi", "deepagents", "filesystem", "workspace"]
 )
-def test_a_name_with_a_space_is_read_in_every_dialect(browser, dialect):
-    choose(browser, "dialect", dialect)
-    open_source(browser)
-    click(browser, "a b.txt")
+def test_a_name_with_a_space_is_read_in_every_dialect(browser, server, dialect):
+    visit(browser, server, file="src/a b.txt", dialect=dialect)
     wait(lambda: answers(browser).startswith(f"{dialect}: ") and "a name with a space" in answers(browser))
 
 
-def test_arguments_with_given_values_are_chosen_from_a_list(browser):
-    choose(browser, "dialect", "text-editor")
+def test_arguments_with_given_values_are_chosen_from_a_list(browser, server):
+    visit(browser, server, file="src/a b.txt", dialect="text-editor")
     options = browser.find_elements("css selector", "#arguments select[name=command] option")
     assert [option.text for option in options] == ["", "view"]
 
@@ -180,62 +415,124 @@ def test_an_image_and_a_notebook_are_shown(browser):
     choose(browser, "dialect", "claude")
     click(browser, "shot.png")
     wait(lambda: browser.execute_script("return document.querySelector('#answers img')?.naturalWidth") == 40)
-    keep(browser, "image")
     click(browser, "nb.ipynb")
     wait(lambda: "A notebook" in answers(browser))
 
 
-def test_a_refusal_is_explained(browser):
-    choose(browser, "dialect", "native")
-    browser.execute_script("document.querySelector('#arguments input').value = '.env'")
-    browser.find_element("css selector", "#arguments button").click()
+def test_the_pages_of_a_pdf_stand_beside_their_text(browser, server):
+    visit(browser, server, file="paper.pdf", dialect="native")
+    browser.find_element("css selector", "#answers .next").click()
+    image = wait(lambda: browser.find_elements("css selector", ".beside .other img"))[0]
+    text = browser.find_element("css selector", ".beside .text")
+
+    assert "second line of the page" in text.text
+    assert text.rect["x"] + text.rect["width"] < image.rect["x"]
+    assert abs(text.rect["y"] - image.rect["y"]) < 40
+
+
+def test_a_refusal_is_explained(browser, server):
+    visit(browser, server, dialect="native", args=json.dumps({"files": ".env"}))
     wait(lambda: "refused: policy_denied (rule **/.env)" in answers(browser))
+
+
+def test_arguments_are_read_from_the_form(browser, server):
+    visit(browser, server, file="src/app.py", dialect="codex")
+    browser.find_element("css selector", "#arguments input[name=offset]").send_keys("7")
+    browser.find_element("css selector", "#arguments input[name=limit]").send_keys("1\n")
+    wait(lambda: "\nL7: def main():" in answers(browser) and "L8:" not in answers(browser))
+    assert json.loads(state_of(browser)["args"])["offset"] == 7
 
 
 def test_names_and_contents_stay_text(browser):
     choose(browser, "dialect", "forge")
     click(browser, EVIL)
     wait(lambda: "<script>" in answers(browser))
-    assert browser.title == "eyespan: what your agent sees"
+    assert browser.title == f"{EVIL} · eyespan"
+
+
+# --- activity --------------------------------------------------------------------------------------------------------
 
 
 def test_activity_is_live(browser, server):
     browser.find_element("id", "show-activity").click()
-    entry = {"time": "2026-01-01T00:00:00Z", "caller": "agent", "dialect": "codex", "path": "x.py", "canonical": "x.py"}
-    with server.log.open("a") as file:
-        for lines in ("1-9", "5-7", "40-60"):
-            line = {**entry, "range": lines, "bytes": 9, "tokens": 1234, "verdict": "read", "code": None, "ms": 1}
-            file.write(json.dumps(line) + "\n")
-    rows = "return [...document.querySelectorAll('#heat tbody tr')].map((row) => row.innerText)"
-    row = wait(lambda: [row for row in browser.execute_script(rows) if row.startswith("x.py") and "60" in row])
-    assert [line.split() for line in row] == [["x.py", "3", "1", "0", "27", "3,702", "1-9,", "5-7,", "40-60"]]
+    wait(lambda: text_of(browser, "#totals"))
+    write_reads(server, *[{"path": "x.py", "range": lines} for lines in ("1-9", "5-7", "40-60")])
+    row = wait(lambda: [row for row in rows(browser, "heat") if row[0] == "x.py" and "40-60" in row])
+
+    assert row == [["x.py", "3", "1", "0", "27", "3,702", "1-9,", "5-7,", "40-60"]]
+    assert "tokens read again unchanged, in " in text_of(browser, "#totals")
+    assert len(browser.find_elements("css selector", ".heat rect")) >= 3
     assert not browser.find_element("id", "preview").is_displayed()
-    keep(browser, "activity")
 
 
-def test_the_page_works_at_400_pixels(browser):
-    browser.set_window_size(400, 800)
-    assert browser.execute_script("return document.documentElement.scrollWidth <= window.innerWidth + 1")
-    keep(browser, "narrow")
-    click(browser, "shot.png")
-    wait(lambda: answers(browser))
-    browser.find_element("id", "show-activity").click()
-    wait(lambda: "shot.png" in browser.find_element("id", "heat").text)
-    assert browser.execute_script("return document.documentElement.scrollWidth <= window.innerWidth + 1")
-    keep(browser, "narrow-activity")
+def test_activity_is_ordered_by_time_and_filtered(browser, server):
+    denied = {"verdict": "refused", "code": "policy_denied", "rule": "**/.env", "tokens": 0}
+    write_reads(
+        server,
+        {"path": "late.py", "time": "2026-01-02T00:00:02Z", "caller": "one"},
+        {"path": "early.py", "time": "2026-01-02T00:00:01Z", "caller": "one", "dialect": "native"},
+        {"path": ".env", "time": "2026-01-02T00:00:03Z", "caller": "two", **denied},
+    )
+
+    def files(**filters):
+        visit(browser, server, view="activity", **filters)
+        return wait(lambda: read_files(browser))
+
+    assert files(caller="one") == ["late.py", "early.py"]
+    assert files(caller="one", by="native") == ["early.py"]
+    assert files(verdict="refused: policy_denied", caller="two") == [".env"]
+    assert files(match="LATE") == ["late.py"]
+    assert text_of(browser, "#filtered").startswith("1 of ")
+    assert browser.find_elements("css selector", "#timeline rect")
 
 
-def test_the_page_is_dark_where_the_system_is(browser):
-    browser.find_element("id", "show-activity").click()
-    for scheme in ("dark", "light"):
-        features = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
-        color = browser.execute_script("return getComputedStyle(document.body).color")
-        keep(browser, f"{scheme}-activity")
-        browser.find_element("id", "show-preview").click()
-        keep(browser, f"{scheme}-preview")
-        browser.find_element("id", "show-activity").click()
-        assert color == {"dark": "rgb(255, 255, 255)", "light": "rgb(0, 0, 0)"}[scheme]
+def test_a_filter_is_part_of_the_address(browser, server):
+    write_reads(server, {"path": "y.py", "caller": "three"})
+    visit(browser, server, view="activity")
+    wait(lambda: "three" in text_of(browser, "#filters select[name=caller]"))
+    browser.execute_script(
+        "const s=document.querySelector('#filters [name=caller]');s.value='three';"
+        "s.dispatchEvent(new Event('input',{bubbles:true}))"
+    )
+
+    assert state_of(browser) == {"view": "activity", "caller": "three"}
+    assert read_files(browser) == ["y.py"]
+
+
+# --- layouts ---------------------------------------------------------------------------------------------------------
+
+VIEWS = {
+    "start": {},
+    "preview": {"file": "src/app.py", "dialect": "claude", "compare": "native"},
+    "differences": {"file": "src/app.py", "dialect": "codex", "compare": "native", "diff": "1", "lines": "1-40"},
+    "paper": {"file": "paper.pdf", "dialect": "claude"},
+    "activity": {"view": "activity"},
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", VIEWS)
+def test_every_view_fits_and_is_accessible(browser, server, name, width, scheme):
+    resize(browser, width, scheme)
+    visit(browser, server, **VIEWS[name])
+    wait(lambda: name != "start" or "with native" in text_of(browser, "#cost"))
+    wait(lambda: name != "activity" or text_of(browser, "#totals"))
+    keep(browser, f"{name}-{width}-{scheme}")
+    over = browser.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
+    assert over <= 0
+    if AXE.exists():
+        browser.execute_script(AXE.read_text())
+        run = "axe.run().then((found) => arguments[0](found.violations.map((one) => [one.id, one.impact])))"
+        assert browser.execute_async_script(run) == []
+
+
+def test_the_files_are_folded_on_a_narrow_screen_once_one_is_open(browser, server):
+    resize(browser, 390)
+    visit(browser, server, file="src/app.py")
+    assert not browser.find_element("id", "tree").is_displayed()
+    browser.find_element("css selector", "#files summary").click()
+    assert browser.find_element("id", "tree").is_displayed()
 
 
 def test_the_page_of_a_server_shows_its_tools_and_its_reads(browser, tree):
@@ -255,10 +552,16 @@ def test_the_page_of_a_server_shows_its_tools_and_its_reads(browser, tree):
         served.rpc("tools/call", {"name": "read_file", "arguments": {"file_path": str(tree / EVIL)}})
         wait(lambda: EVIL in browser.find_element("id", "heat").text)
         totals = browser.find_element("id", "totals").text
-        keep(browser, "server")
         title = browser.title
+        browser.refresh()
+        wait(lambda: is_ready(browser))
+        browser.execute_script("location.hash = '?'")
+        wait(lambda: "1 file" in text_of(browser, "#measure") or "files" in text_of(browser, "#measure"))
+        browser.find_element("id", "measure").click()
+        cost = wait(lambda: text_of(browser, "#cost").startswith("Reading") and text_of(browser, "#cost"))
+        policy = text_of(browser, "#hidden-text")
         browser.get("about:blank")
-        browser.get(f"{page}#wrong")
+        browser.get(f"{page}/#wrong")
         trouble = wait(lambda: browser.find_element("id", "trouble").text)
         browser.find_element("id", "token").send_keys(served.token, "\n")
         entered = wait(lambda: browser.find_element("id", "roots").text)
@@ -267,9 +570,12 @@ def test_the_page_of_a_server_shows_its_tools_and_its_reads(browser, tree):
         served.end()
 
     assert address == f"{page}/"
-    assert totals.startswith("2 reads, 0 of them again, 0 refused, ")
-    assert totals.endswith(" tokens")
-    assert title == "eyespan: what your agent sees"
+    assert totals.startswith("2\nreads\n")
+    assert "0\ntokens read again unchanged, in 0 reads" in totals
+    assert title == "Activity · eyespan"
+    assert re.fullmatch(r"Reading .* costs [\d,]+ tokens in your host’s tool \(codex\)\.", cost)
+    assert "hide" in policy
+    assert ".env" not in policy
     assert trouble == "The token is missing or wrong."
     assert entered.startswith(f"{tree}")
 

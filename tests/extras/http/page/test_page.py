@@ -141,6 +141,48 @@ def test_a_browser_that_leaves_is_no_error(error, is_shown, server, capfd):
     assert (error.__name__ in capfd.readouterr().err) == is_shown
 
 
+def test_all_files_have_sizes_and_hidden_names_are_counted_by_rule(server):
+    found = json.loads(ask(server, "GET", "api/files")[1])
+
+    assert found == {
+        "files": [["<img src=x onerror=alert(1)>.txt", 26], ["a.txt", 8]],
+        "count": 2,
+        "is_complete": True,
+        "hidden": [["**/.env", 1]],
+        "errors": [],
+    }
+
+
+def test_files_are_measured_without_a_trace_in_the_activity(server):
+    tokens = call(server, dialect="codex", files=["a.txt", ".env", "none"])["tokens"]
+    read = call(server, dialect="codex", file={"path": "a.txt"})["tokens"]
+    events = json.loads(ask(server, "GET", "api/activity")[1])["events"]
+
+    assert (tokens, len(events)) == ([read, None, None], 1)
+
+
+@pytest.mark.parametrize("files", [None, "a.txt", {}, [1]])
+def test_files_to_measure_must_be_a_list_of_paths(server, files):
+    answer, data = ask(server, "POST", "api/call", json.dumps({"dialect": "codex", "files": files}))
+
+    assert (answer.status, b"path" in data) == (400, True)
+
+
+@pytest.mark.parametrize("dialect", ["claude", "codex", "native", "forge", "text-editor"])
+def test_styles_cover_every_line_of_an_answer(server, tmp_path, dialect):
+    pytest.importorskip("pygments", reason="styles need the extra [color]")
+    (tmp_path / "tree" / "b.py").write_text("def π():\n    return '😀'  # x\n")
+    block = call(server, dialect=dialect, file={"path": "b.py"})["blocks"][0]
+    lines = block["text"].split("\n")
+
+    assert [size + sum([length for length, _ in pieces]) for size, pieces in block["styles"]] == list(map(len, lines))
+    assert {"keyword", "name", "string", "comment"} <= {style for _, pieces in block["styles"] for _, style in pieces}
+
+
+def test_an_answer_of_unknown_language_has_no_styles(server):
+    assert call(server, dialect="claude", file={"path": "a.txt"})["blocks"][0]["styles"] is None
+
+
 def test_the_state_has_every_dialect_with_its_schema(server):
     state = json.loads(ask(server, "GET", "api/state")[1])
 
@@ -247,15 +289,22 @@ def test_lines_that_were_shown_before_are_counted_by_version():
     def read(lines, version=1, **fields):
         return {"path": "a", "canonical": "a", "range": lines, "mtime_ns": version, "verdict": "read", **fields}
 
-    reads = [read("1-100", tokens=5), read("50-60"), read("101-150"), read("90-120"), read("1-100", 2), read("none")]
+    reads = [
+        read("1-100", tokens=5),
+        read("50-60", tokens=2),
+        read("101-150"),
+        read("90-120"),
+        read("1-100", 2),
+        read("none"),
+    ]
     found = summary([*reads, {"path": "b", "range": None, "verdict": "refused", "rule": "x"}])
 
     a, b = found["files"]
-    assert (a["reads"], a["again"], a["tokens"], b["refused"]) == (6, 2, 5, 1)
+    assert (a["reads"], a["again"], a["tokens"], b["refused"]) == (6, 2, 7, 1)
     assert a["heat"][0] == {"first": 1, "last": 49, "reads": 2}
     assert max(part["reads"] for part in a["heat"]) == 3
     assert [part["last"] for part in a["heat"]][-1] == 150
-    assert found["totals"] == {"reads": 6, "refused": 1, "again": 2, "bytes": 0, "tokens": 5}
+    assert found["totals"] == {"reads": 6, "refused": 1, "again": 2, "again_tokens": 2, "bytes": 0, "tokens": 7}
 
 
 def test_a_log_of_strange_values_is_shown():

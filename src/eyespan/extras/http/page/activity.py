@@ -76,10 +76,11 @@ class Activity:
 def summary(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the sums of all reads (`totals`) and those of each file (`files`), the most read first.
 
-    A read counts as `again` if all its lines were shown before from the same version of the file. Bytes and tokens of a
-    call that read several files are only in the totals, because the log does not divide them.
+    A read counts as `again` if all its lines were shown before from the same version of the file; `again_tokens` is
+    what such reads cost. Bytes and tokens of a call that read several files are only in the totals, because the log
+    does not divide them.
     """
-    totals = {"reads": 0, "refused": 0, "again": 0, "bytes": 0, "tokens": 0}
+    totals = {"reads": 0, "refused": 0, "again": 0, "again_tokens": 0, "bytes": 0, "tokens": 0}
     files: dict[str, _FileSums] = {}
     for event in events:
         is_refused = event.get("verdict") == "refused"
@@ -96,8 +97,10 @@ def summary(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             if is_refused or one.get("rule"):
                 file.refused += 1
                 continue
-            totals["again"] += file.add(one.get("range"), one.get("mtime_ns"))
+            is_again = file.add(one.get("range"), one.get("mtime_ns"))
+            totals["again"] += is_again
             if one is event:
+                totals["again_tokens"] += int(event.get("tokens") or 0) if is_again else 0
                 file.bytes += int(event.get("bytes") or 0)
                 file.tokens += int(event.get("tokens") or 0)
     rows = sorted(files.values(), key=lambda file: (-file.reads, file.path))

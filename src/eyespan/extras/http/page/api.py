@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qs
 
-from eyespan.context import CallContext
+from eyespan.context import CallContext, WouldBlock
 from eyespan.dialects import dialect_class, dialect_names, forms
 from eyespan.errors import ReadError
 from eyespan.extras.http.page.activity import Activity
+from eyespan.extras.http.page.colors import line_styles
 from eyespan.model import Content, ImageContent, Reply, TextContent
 from eyespan.recorder import Recorder, facts, watched
 from eyespan.server import json_messages
@@ -23,10 +25,13 @@ from eyespan.workspace import Workspace
 
 if TYPE_CHECKING:
     from eyespan.guard.listing import Listing
+    from eyespan.guard.tree import Survey
 
 
 MAX_NAMES = 10_000
-"""Names of one directory that are sent."""
+"""Names of one directory, or of all files, that are sent."""
+MAX_COSTS = 25
+"""Files that one request measures."""
 STATUS_BY_CODE = {INVALID_PARAMS: 400, METHOD_NOT_FOUND: 404, BUSY: 503, INTERNAL_ERROR: 500}
 
 
@@ -34,12 +39,17 @@ class Backend(Protocol):
     """The files and tools that the page shows, and its record of reads."""
 
     roots: Sequence[str]
+    is_local: bool
+    """The page belongs to the user of this machine: it measures files at its start and counts the hidden names."""
 
     def toolsets(self) -> Mapping[str, Sequence[Tool]]:
         """Return the tools by dialect."""
 
     def list(self, path: str, context: CallContext) -> Listing:
         """Return the names in a directory. Raises: ReadError."""
+
+    def survey(self, path: str, context: CallContext) -> Survey:
+        """Return the files below a directory. Raises: ReadError."""
 
     def call(self, tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Recorder | None]:
         """Call a tool; return its reply and the record of the call."""
@@ -54,6 +64,8 @@ class Backend(Protocol):
 class WorkspaceBackend:
     """A workspace with every dialect, and the reads of an audit log."""
 
+    is_local = True
+
     def __init__(self, workspace: Workspace, activity: Activity) -> None:
         self._workspace = workspace
         self._activity = activity
@@ -64,6 +76,9 @@ class WorkspaceBackend:
 
     def list(self, path: str, context: CallContext) -> Listing:
         return self._workspace.engine.list(path, context)
+
+    def survey(self, path: str, context: CallContext) -> Survey:
+        return self._workspace.engine.explore(path, lambda _: {}, lambda *_: None, 0, context)
 
     def call(self, tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Recorder | None]:
         reply, recorder, _ = watched(tool, arguments, context)
@@ -91,6 +106,8 @@ class Api:
             return self.state()
         if method == "names":
             return self.names(params["path"], context)
+        if method == "files":
+            return self.files(context)
         if method == "activity":
             return self._backend.since(params["after"])
         raise RpcError(METHOD_NOT_FOUND, "no such page")
@@ -104,7 +121,7 @@ class Api:
                 for tool in tools
             ]
             dialects.append({"name": name, "summary": dialect_class(name).summary, "tools": specs})
-        return {"roots": list(self._backend.roots), "dialects": dialects}
+        return {"roots": list(self._backend.roots), "dialects": dialects, "is_local": self._backend.is_local}
 
     def names(self, path: str, context: CallContext) -> dict[str, Any]:
         """Return the names in a directory."""
@@ -116,8 +133,49 @@ class Api:
         is_complete = not listing.partial and len(listing.entries) <= MAX_NAMES
         return {"entries": entries, "is_complete": is_complete, "error": None}
 
+    def files(self, context: CallContext) -> dict[str, Any]:
+        """Return the files below the roots with their sizes, the largest if there are too many, and what rules hide."""
+        files: list[tuple[str, int]] = []
+        hidden: Counter[str] = Counter()
+        errors = []
+        is_complete = True
+        for root in self._backend.roots:
+            start = "" if len(self._backend.roots) == 1 else f"{root.rstrip('/')}/"
+            try:
+                survey = self._backend.survey(root, context)
+            except ReadError as error:
+                errors.append(str(error))
+                continue
+            for directory, found in survey.directories.items():
+                files += [(f"{start}{directory}{name}", size_bytes) for name, size_bytes, _ in found]
+            is_complete = is_complete and survey.is_complete
+            hidden.update(survey.denied)
+        largest = sorted(files, key=lambda file: (-file[1], file[0]))[:MAX_NAMES]
+        return {
+            "files": sorted(largest),
+            "count": len(files),
+            "is_complete": is_complete,
+            "hidden": hidden.most_common() if self._backend.is_local else None,
+            "errors": errors,
+        }
+
+    def _costs(self, tool: Tool, paths: Any, context: CallContext) -> dict[str, Any]:
+        """Return the tokens of the first answer for each file, None for a refused one; fewer if time runs out."""
+        if not isinstance(paths, list):
+            raise _bad_request("files must be a list of paths")
+        tokens: list[int | None] = []
+        for path in paths[:MAX_COSTS]:
+            if tokens and context.is_half_over:
+                break
+            reply, _ = self._backend.call(tool, self._arguments_of(tool, {"path": path}), context)
+            tokens.append(None if reply.error is not None else reply.facts["tokens"])
+            context.memory.deliver()
+        return {"tokens": tokens}
+
     def call(self, request: Mapping[str, Any], context: CallContext) -> dict[str, Any]:
-        """Make one tool call and return its blocks, as the model receives them. Raises: RpcError."""
+        """Make one tool call and return its blocks, as the model receives them. Raises: RpcError, WouldBlock."""
+        if not context.may_block:
+            raise WouldBlock  # before anything is read and logged: the styles of the answer wait for the worker
         dialect, tool_name = request.get("dialect"), request.get("tool")
         toolsets = self._backend.toolsets()
         if not isinstance(dialect, str) or dialect not in toolsets:
@@ -126,6 +184,8 @@ class Api:
         tool = tools.get(tool_name) if isinstance(tool_name, str) else next(iter(tools.values()))
         if tool is None:
             raise _bad_request(f"{dialect} has no tool {tool_name!r}")
+        if "files" in request:
+            return self._costs(tool, request["files"], context)
         arguments = request.get("arguments")
         if "file" in request:
             arguments = self._arguments_of(tool, request["file"])
@@ -133,9 +193,10 @@ class Api:
         reply, recorder = self._backend.call(tool, arguments, context)
         seconds = time.perf_counter() - started
         counted = reply.facts
+        path = "" if recorder is None or recorder.document is None else recorder.document.facts.path
         answer = {
             "arguments": arguments,
-            "blocks": [_block(block) for block in reply.content],
+            "blocks": [_block(block, path, context) for block in reply.content],
             "tokens": counted["tokens"],
             "facts": counted,
             "next": [
@@ -198,9 +259,10 @@ def _bad_request(text: str) -> RpcError:
     return RpcError(INVALID_PARAMS, text)
 
 
-def _block(block: Content) -> dict[str, Any]:
+def _block(block: Content, path: str, context: CallContext) -> dict[str, Any]:
     if isinstance(block, TextContent):
-        return {"type": "text", "text": block.text, "tokens": estimate(block.text)}
+        styles = line_styles(block.text, path, context)
+        return {"type": "text", "text": block.text, "tokens": estimate(block.text), "styles": styles}
     data = b64encode(block.data).decode("ascii")
     tokens = estimate_image(block.data) if isinstance(block, ImageContent) else None
     return {"type": block.type, "media_type": block.media_type, "data": data, "tokens": tokens}

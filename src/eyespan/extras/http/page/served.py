@@ -22,6 +22,7 @@ from eyespan.tool import Tool
 if TYPE_CHECKING:
     from eyespan.extras.http.read_ring import ReadRing
     from eyespan.guard.listing import Listing
+    from eyespan.guard.tree import Survey
     from eyespan.recorder import Recorder
     from eyespan.server.service import Service
 
@@ -55,6 +56,8 @@ class PageFiles:
 class CallerBackend:
     """The files, tools and reads of one caller."""
 
+    is_local = False
+
     def __init__(self, service: Service, holder: str, ring: ReadRing) -> None:
         self._service = service
         self._holder = holder
@@ -67,6 +70,9 @@ class CallerBackend:
 
     def list(self, path: str, context: CallContext) -> Listing:
         return self._service.resources.list_names(path, self._caller, context)
+
+    def survey(self, path: str, context: CallContext) -> Survey:
+        return self._service.resources.list_files(path, self._caller, context)
 
     def call(self, tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Recorder | None]:
         return self._service.reply(tool, arguments, self._caller, context)

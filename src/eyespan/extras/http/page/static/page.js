@@ -1,7 +1,5 @@
 // The page of `eyespan view`. Everything that comes from files is set as text, never as markup.
 
-let token = location.hash.slice(1);
-history.replaceState(null, "", location.pathname);
 const at = (id) => document.getElementById(id);
 const made = (name, text, attributes = {}) => {
   const element = document.createElement(name);
@@ -9,9 +7,30 @@ const made = (name, text, attributes = {}) => {
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   return element;
 };
+const drawn = (name, attributes, title) => {
+  const shape = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) shape.setAttribute(key, value);
+  if (title) {
+    const text = document.createElementNS("http://www.w3.org/2000/svg", "title");
+    text.textContent = title;
+    shape.append(text);
+  }
+  return shape;
+};
+const count = (number, noun) => `${number.toLocaleString()} ${noun}${number === 1 ? "" : "s"}`;
+const written = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+
+// --- session and requests ------------------------------------------------------------------------------------------
+
+// The address of the page holds its state after "#?". Anything else after "#" is a token: it leaves the address at once.
+const KEY = `eyespan ${location.pathname}`;
+if (location.hash.length > 1 && !location.hash.startsWith("#?")) {
+  sessionStorage.setItem(KEY, location.hash.slice(1));
+  history.replaceState(null, "", location.pathname);
+}
 
 async function ask(path, body) {
-  const options = { headers: { Authorization: `Bearer ${token}` } };
+  const options = { headers: { Authorization: `Bearer ${sessionStorage.getItem(KEY) ?? ""}` } };
   if (body !== undefined) {
     options.method = "POST";
     options.headers["Content-Type"] = "application/json";
@@ -34,29 +53,108 @@ function trouble(message) {
   at("trouble").hidden = !message;
 }
 
-let state;
-let chosen = "";
-let latest = 0;
-let isEdited = false;
-let asked = null;
-const count = (number, noun) => `${number.toLocaleString()} ${noun}${number === 1 ? "" : "s"}`;
+// --- state in the address ------------------------------------------------------------------------------------------
+
+// view, file, lines, dialect, tool, args (JSON), compare, diff; and the filters of the activity: caller, by, verdict, match.
+const FIELDS = ["view", "file", "lines", "dialect", "tool", "args", "compare", "diff", "caller", "by", "verdict", "match"];
+const place = () => Object.fromEntries(new URLSearchParams(location.hash.startsWith("#?") ? location.hash.slice(2) : ""));
+const link = (values) => {
+  const kept = FIELDS.filter((name) => values[name]).map((name) => [name, values[name]]);
+  return `#?${new URLSearchParams(kept)}`;
+};
+
+function go(changes, isReplaced = false) {
+  const next = link({ ...place(), ...changes });
+  if (next === location.hash) { apply(); return; }
+  history[isReplaced ? "replaceState" : "pushState"](null, "", next);
+  apply();
+}
+
+let server;
+const dialect = (name) => server.dialects.find((each) => each.name === name);
+const has = (name) => dialect(name) !== undefined;
+const firstDialect = () => (has("native") ? "native" : server.dialects[0].name);
+const toolOf = (name, toolName) => {
+  const tools = dialect(name).tools;
+  return tools.find((each) => each.name === toolName) ?? tools[0];
+};
+
+// Show what the address says. A call is made again only if it is another one.
+let shownCall = "";
+function apply() {
+  if (!server) return;
+  const now = place();
+  const isActivity = now.view === "activity";
+  at("preview").hidden = isActivity;
+  at("activity").hidden = !isActivity;
+  for (const [id, isHere] of [["show-preview", !isActivity], ["show-activity", isActivity]]) {
+    if (isHere) at(id).setAttribute("aria-current", "page");
+    else at(id).removeAttribute("aria-current");
+  }
+  at("show-preview").href = link({ ...now, view: "" });
+  at("show-activity").href = link({ ...now, view: "activity" });
+  document.title = isActivity ? "Activity · eyespan" : now.file ? `${now.file} · eyespan` : "eyespan: what your agent sees";
+  if (isActivity) { showFilters(now); look(); return; }
+  const name = has(now.dialect) ? now.dialect : firstDialect();
+  at("dialect").value = name;
+  at("other").value = has(now.compare) ? now.compare : "";
+  at("differences").hidden = !at("other").value;
+  at("differences").setAttribute("aria-pressed", String(now.diff === "1"));
+  const isCall = Boolean(now.file || now.args);
+  at("overview").hidden = isCall;
+  at("question").hidden = at("result").hidden = !isCall;
+  markFile(now.file);
+  if (!isCall) { shownCall = ""; showOverview(); return; }
+  at("file-name").textContent = now.file ?? "";
+  form(name, now.tool);
+  const call = JSON.stringify([now.file, now.lines, name, now.tool, now.args, now.compare]);
+  if (call === shownCall) { arrange(); return; }
+  shownCall = call;
+  show(name, toolOf(name, now.tool).name, requestOf(now));
+}
+
+function requestOf(now) {
+  if (now.args) {
+    try { return { arguments: JSON.parse(now.args) }; } catch { trouble("The address has arguments that are not JSON."); }
+  }
+  const [first, last] = (now.lines ?? "").split("-").map(Number);
+  return { file: { path: now.file ?? "", ...(first ? { first, last: last || first } : {}) } };
+}
+
+const openFile = (file) => go({ view: "", file, lines: "", args: "", tool: "" });
 
 // --- the tree of files ---------------------------------------------------------------------------------------------
 
-function directory(list, name, path) {
+const directories = new Map(); // how to open and close each directory, by its path
+
+function treeItem(list, name, path) {
   const item = made("li", undefined, { role: "none" });
-  const button = made("button", `${name.replace(/\/$/, "")}/`, { role: "treeitem", type: "button", "aria-expanded": "false" });
-  const inner = made("ul", undefined, { role: "group" });
-  inner.hidden = true;
-  button.addEventListener("click", async () => {
-    inner.hidden = !inner.hidden;
-    button.setAttribute("aria-expanded", String(!inner.hidden));
-    if (inner.hidden || inner.childElementCount) return;
-    try { await fill(inner, path); } catch (error) { trouble(error.message); }
-  });
-  item.append(button, inner);
+  const button = made("button", name, { role: "treeitem", type: "button", tabindex: "-1" });
+  button.dataset.path = path;
+  item.append(button);
   list.append(item);
   return button;
+}
+
+function directory(list, name, path) {
+  const button = treeItem(list, `${name.replace(/\/$/, "")}/`, path);
+  button.setAttribute("aria-expanded", "false");
+  const inner = made("ul", undefined, { role: "group" });
+  inner.hidden = true;
+  const turn = async (isOpen) => {
+    inner.hidden = !isOpen;
+    button.setAttribute("aria-expanded", String(isOpen));
+    if (!isOpen || inner.childElementCount) return;
+    try { await fill(inner, path); } catch (error) { trouble(error.message); }
+  };
+  button.addEventListener("click", () => turn(inner.hidden));
+  directories.set(path, turn);
+  button.parentElement.append(inner);
+}
+
+// Open the directories above a file.
+async function reveal(file) {
+  for (let slash = file.indexOf("/"); slash > -1; slash = file.indexOf("/", slash + 1)) await directories.get(file.slice(0, slash))?.(true);
 }
 
 async function fill(list, path) {
@@ -64,40 +162,204 @@ async function fill(list, path) {
   list.replaceChildren();
   for (const entry of found.entries) {
     const below = path ? `${path.replace(/\/$/, "")}/${entry.name}` : entry.name;
-    if (entry.type === "directory") { directory(list, entry.name, below); continue; }
-    const item = made("li", undefined, { role: "none" });
-    const button = made("button", entry.name, { role: "treeitem", type: "button" });
-    button.addEventListener("click", () => {
-      for (const other of at("tree").querySelectorAll("[aria-current]")) other.removeAttribute("aria-current");
-      button.setAttribute("aria-current", "true");
-      chosen = below;
-      start();
-    });
-    item.append(button);
-    list.append(item);
+    if (entry.type === "directory") directory(list, entry.name, below);
+    else treeItem(list, entry.name, below).addEventListener("click", () => openFile(below));
   }
-  if (found.error) list.append(made("li", found.error.message));
-  else if (!found.entries.length) list.append(made("li", "(empty)", { class: "facts" }));
-  else if (found.is_complete === false) list.append(made("li", "(not all names)", { class: "facts" }));
+  const note = found.error?.message ?? (!found.entries.length ? "(empty)" : found.is_complete === false ? "(not all names)" : "");
+  if (note) list.append(made("li", note, { role: "treeitem", "aria-disabled": "true", class: "facts" }));
+  setStop(stop() ?? items()[0]);
+  markFile(place().file);
 }
 
+const items = () => [...at("tree").querySelectorAll("button")].filter((button) => button.offsetParent);
+const stop = () => at("tree").querySelector("button[tabindex='0']");
+
+// The tree is one stop of the Tab key: the entry that was used last.
+function setStop(button) {
+  if (!button) return;
+  stop()?.setAttribute("tabindex", "-1");
+  button.setAttribute("tabindex", "0");
+}
+
+function markFile(file) {
+  for (const button of at("tree").querySelectorAll("button")) {
+    if (button.dataset.path === file) { button.setAttribute("aria-current", "true"); setStop(button); }
+    else button.removeAttribute("aria-current");
+  }
+}
+
+at("tree").addEventListener("focusin", (event) => setStop(event.target.closest("button")));
 at("tree").addEventListener("keydown", (event) => {
-  if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-  const buttons = [...at("tree").querySelectorAll("button")].filter((button) => button.offsetParent);
-  const next = buttons[buttons.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1)];
-  if (next) next.focus();
+  const here = event.target.closest("button");
+  const all = items();
+  const index = all.indexOf(here);
+  const isOpen = here?.getAttribute("aria-expanded") === "true";
+  let next;
+  if (event.key === "ArrowDown") next = all[index + 1];
+  else if (event.key === "ArrowUp") next = all[index - 1];
+  else if (event.key === "Home") next = all[0];
+  else if (event.key === "End") next = all.at(-1);
+  else if (event.key === "ArrowRight" && here?.hasAttribute("aria-expanded")) { if (isOpen) next = all[index + 1]; else here.click(); }
+  else if (event.key === "ArrowLeft") { if (isOpen) here.click(); else next = here?.closest("ul[role=group]")?.parentElement.querySelector("button"); }
+  else return;
   event.preventDefault();
+  next?.focus();
 });
+
+// --- search --------------------------------------------------------------------------------------------------------
+
+const MAX_FOUND = 50;
+
+function search() {
+  const words = at("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+  at("found").hidden = !words.length;
+  at("tree").hidden = words.length > 0;
+  if (!words.length) { at("found-count").textContent = ""; return; }
+  const name = (path) => path.slice(path.lastIndexOf("/") + 1).toLowerCase();
+  const hits = (survey?.files ?? []).map(([path]) => path).filter((path) => words.every((word) => path.toLowerCase().includes(word)));
+  hits.sort((one, other) => words.filter((word) => name(other).includes(word)).length - words.filter((word) => name(one).includes(word)).length || one.length - other.length);
+  const isPartial = survey && (!survey.is_complete || survey.count > survey.files.length);
+  at("found-count").textContent = `${count(hits.length, "file")}${hits.length > MAX_FOUND ? `, the first ${MAX_FOUND}` : ""}${isPartial ? "; not all files were searched" : ""}`;
+  at("found").replaceChildren(...hits.slice(0, MAX_FOUND).map((path) => {
+    const item = made("li");
+    item.append(made("a", path, { href: link({ ...place(), view: "", file: path, lines: "", args: "", tool: "" }) }));
+    return item;
+  }));
+}
+
+at("search").addEventListener("input", search);
+document.addEventListener("keydown", (event) => {
+  const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+  if (event.target === at("search")) {
+    if (event.key === "Escape") { at("search").value = ""; search(); }
+    if (event.key === "Enter" || event.key === "ArrowDown") {
+      const first = at("found").querySelector("a");
+      if (event.key === "Enter") first?.click();
+      else first?.focus();
+      event.preventDefault();
+    }
+  } else if (at("found").contains(event.target) && /^Arrow(Up|Down)$/.test(event.key)) {
+    const links = [...at("found").querySelectorAll("a")];
+    (links[links.indexOf(event.target) + (event.key === "ArrowDown" ? 1 : -1)] ?? at("search")).focus();
+    event.preventDefault();
+  } else if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  else if (event.key === "/" && !at("preview").hidden) {
+    at("files").open = true;
+    at("search").focus();
+    event.preventDefault();
+  } else if (event.key === "?") at("help").showModal();
+});
+
+// --- the start: what reading costs ---------------------------------------------------------------------------------
+
+const AT_START = 300; // files that are measured without a click
+const BATCH = 10;
+let survey;
+let costs = {}; // tokens by dialect, then by file
+let isMeasuring = false;
+let progress = "";
+
+async function loadFiles() {
+  try {
+    survey = await ask("api/files");
+  } catch (error) {
+    at("cost").textContent = error.message;
+    return;
+  }
+  search();
+  if (server.is_local) measure(AT_START);
+  showOverview();
+}
+
+const bySize = () => [...(survey?.files ?? [])].sort((one, other) => other[1] - one[1] || (one[0] < other[0] ? -1 : 1));
+
+// Measure the largest files that are not measured yet, in the host's tool and with native, until `limit` files are.
+async function measure(limit) {
+  if (isMeasuring) return;
+  isMeasuring = true;
+  const names = [...new Set([at("host").value, has("native") ? "native" : at("host").value])];
+  const isSlow = (path) => /\.(pdf|docx?|pptx?|xlsx?|od[tps])$/i.test(path); // decoded, so that they come last
+  const paths = bySize().slice(0, limit).map(([path]) => path).sort((one, other) => isSlow(one) - isSlow(other));
+  try {
+    for (let start = 0; start < paths.length; start += BATCH) {
+      progress = `Measuring: ${start.toLocaleString()} of ${count(paths.length, "file")}. `;
+      for (const name of names) {
+        const known = (costs[name] ??= {});
+        let missing = paths.slice(start, start + BATCH).filter((path) => !(path in known));
+        while (missing.length) {
+          const { tokens } = await ask("api/call", { dialect: name, files: missing });
+          tokens.forEach((number, index) => { known[missing[index]] = number; });
+          missing = missing.slice(tokens.length);
+        }
+      }
+      showOverview();
+    }
+  } catch (error) { trouble(error.message); } finally { isMeasuring = false; }
+  showOverview();
+}
+
+function showOverview() {
+  if (!survey || at("overview").hidden) return;
+  const host = at("host").value;
+  const here = costs[host] ?? {};
+  const native = costs[has("native") ? "native" : host] ?? {};
+  const files = bySize();
+  const measured = files.map(([path]) => path).filter((path) => path in here && path in native);
+  const both = measured.filter((path) => here[path] !== null && native[path] !== null);
+  const sum = (known) => both.reduce((total, path) => total + known[path], 0);
+  const [before, after] = [sum(here), sum(native)];
+  const strong = (number) => made("strong", number.toLocaleString());
+  if (!measured.length) {
+    at("cost").textContent = `There ${survey.count === 1 ? "is" : "are"} ${count(survey.count, "file")} here.` + (isMeasuring ? " Measuring what reading them costs…" : survey.count ? " Choose one, or measure what reading them costs." : "");
+  } else {
+    const which = both.length === survey.count ? `these ${count(both.length, "file")}` : `${both.length.toLocaleString()} of these ${count(survey.count, "file")}`;
+    at("cost").replaceChildren(`Reading ${which} costs `, strong(before), ` tokens in your host’s tool (${host})`);
+    if (has("native") && host !== "native") {
+      at("cost").append(", ", strong(after), " with native");
+      if (before) at("cost").append(after <= before ? `: ${Math.round(100 - (100 * after) / before)} % less` : `: ${Math.round((100 * after) / before - 100)} % more`);
+    }
+    at("cost").append(".");
+  }
+  const most = Math.max(before, after, 1);
+  at("bars").replaceChildren();
+  if (both.length) {
+    for (const [name, number, kind] of has("native") && host !== "native" ? [[host, before, "host"], ["native", after, "native"]] : [[host, before, "host"]]) {
+      const bar = drawn("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
+      bar.append(drawn("rect", { width: (100 * number) / most, height: 10, class: kind }));
+      at("bars").append(made("span", name), bar);
+    }
+  }
+  const refused = measured.filter((path) => here[path] === null).length;
+  const lost = measured.filter((path) => native[path] === null).length;
+  const notes = isMeasuring ? [progress] : [];
+  if (measured.length) notes.push("Each number is the first answer for a file; what exceeds the limits of a tool needs further calls.");
+  if (refused) notes.push(`${host} refuses ${count(refused, "file")}; ${refused === 1 ? "it does" : "they do"} not count.`);
+  if (lost && host !== "native" && has("native")) notes.push(`native refuses ${count(lost, "file")}.`);
+  if (!survey.is_complete || survey.count > survey.files.length) notes.push("There are more files than are listed here.");
+  notes.push("Directories of version control and of installed packages are left out.", ...survey.errors);
+  at("cost-note").textContent = notes.join(" ");
+  const left = survey.files.length - measured.length;
+  at("measure").hidden = isMeasuring || left < 1;
+  at("measure").textContent = measured.length ? `Measure the other ${left.toLocaleString()}` : `Measure ${count(left, "file")}`;
+  at("largest-host").textContent = host;
+  at("largest").tBodies[0].replaceChildren(...files.slice(0, 10).map(([path, size]) =>
+    row([fileLink(path), size, here[path] === null ? "refused" : here[path] ?? "", native[path] === null ? "refused" : native[path] ?? ""])));
+  at("hidden-rules").replaceChildren();
+  if (survey.hidden === null) at("hidden-text").textContent = "The rules of this server hide names that its callers may not read. A read of one names its rule.";
+  else {
+    const total = survey.hidden.reduce((all, [, number]) => all + number, 0);
+    at("hidden-text").textContent = total ? `Rules hide ${count(total, "name")} from every tool:` : "Nothing here. Names such as .env or private keys would be hidden from every tool.";
+    at("hidden-rules").append(...survey.hidden.map(([rule, number]) => made("li", `${rule}  ×${number.toLocaleString()}`)));
+  }
+}
+
+const fileLink = (path) => !path ? "" : made("a", path, { href: link({ ...place(), view: "", file: path, lines: "", args: "", tool: "" }) });
+at("measure").addEventListener("click", () => measure(survey.files.length));
+at("host").addEventListener("change", () => { showOverview(); if (server.is_local) measure(AT_START); });
 
 // --- the form of a tool --------------------------------------------------------------------------------------------
 
-const dialect = (name) => state.dialects.find((each) => each.name === name);
-const tool = (name) => {
-  const tools = dialect(name).tools;
-  return tools.find((each) => each.name === at("tool").value) ?? tools[0];
-};
 const typeOf = (schema) => (Array.isArray(schema.type) ? schema.type[0] : schema.type ?? "any");
-const written = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
 function field(name, schema) {
   if (schema.enum) {
@@ -111,35 +373,33 @@ function field(name, schema) {
   return input;
 }
 
-function form(values = {}) {
-  const here = dialect(at("dialect").value);
+function form(name, toolName) {
+  const here = dialect(name);
   at("tool-label").hidden = here.tools.length < 2;
-  const names = here.tools.map((each) => each.name).join();
-  if (at("tool").dataset.names !== names) {
-    at("tool").replaceChildren(...here.tools.map((each) => made("option", each.name)));
-    at("tool").dataset.names = names;
-  }
+  at("tool").replaceChildren(...here.tools.map((each) => made("option", each.name)));
+  const chosen = toolOf(name, toolName);
+  at("tool").value = chosen.name;
   at("about").textContent = here.summary;
-  const builtFor = `${here.name}/${tool(here.name).name}`;
-  if (at("arguments").dataset.tool !== builtFor) build(tool(here.name).schema, builtFor);
+  const builtFor = `${name}/${chosen.name}`;
+  if (at("arguments").dataset.tool === builtFor) return;
+  at("arguments").dataset.tool = builtFor;
+  at("arguments").replaceChildren();
+  for (const [key, each] of Object.entries(chosen.schema.properties ?? {})) {
+    const label = made("label", key, { title: each.description ?? "" });
+    const input = field(key, each);
+    input.dataset.kind = typeOf(each);
+    label.append(input);
+    at("arguments").append(label);
+  }
+  at("arguments").append(made("button", "Read", { type: "submit", class: "primary" }));
+}
+
+function setForm(values) {
   for (const input of at("arguments").querySelectorAll("input, select")) {
     const value = values[input.name];
     if (input.type === "checkbox") input.checked = value === true;
     else input.value = value === undefined ? "" : written(value);
   }
-}
-
-function build(schema, builtFor) {
-  at("arguments").dataset.tool = builtFor;
-  at("arguments").replaceChildren();
-  for (const [name, each] of Object.entries(schema.properties ?? {})) {
-    const label = made("label", name, { title: each.description ?? "" });
-    const input = field(name, each);
-    input.dataset.kind = typeOf(each);
-    label.append(input);
-    at("arguments").append(label);
-  }
-  at("arguments").append(made("button", "Read", { type: "submit" }));
 }
 
 // A value is sent as JSON if it is JSON of the type that the schema names; other text is sent as it is, as a model might.
@@ -161,83 +421,260 @@ function given() {
 
 // --- answers -------------------------------------------------------------------------------------------------------
 
+// The text of a block: line numbers apart, the rest in the styles that the server found.
+function codeOf(block) {
+  const pre = made("pre", undefined, { tabindex: "0" });
+  if (!block.styles) { pre.textContent = block.text; return pre; }
+  block.text.split("\n").forEach((line, index) => {
+    const [size, pieces] = block.styles[index];
+    const characters = [...line]; // lengths count characters, not units of UTF-16
+    if (index) pre.append("\n");
+    if (size) pre.append(made("span", characters.slice(0, size).join(""), { class: line.startsWith(">") ? "own" : "gutter" }));
+    let start = size;
+    for (const [length, style] of pieces) {
+      const text = characters.slice(start, start + length).join("");
+      pre.append(style ? made("span", text, { class: style === "number" ? "number-token" : style }) : text);
+      start += length;
+    }
+  });
+  return pre;
+}
+
+const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+const python = (value) => JSON.stringify(value, null, 1).replace(/\n\s*/g, " ").replace(/("(?:[^"\\]|\\.)*")|\btrue\b|\bfalse\b|\bnull\b/g,
+  (all, text) => text ?? { true: "True", false: "False", null: "None" }[all]);
+
+// What the copy buttons copy.
+function copies(name, toolName, answer) {
+  const call = { name: toolName, arguments: answer.arguments };
+  const root = server.roots[0];
+  const address = server.is_local ? "http://127.0.0.1:8765/mcp" : new URL("../mcp", location.href).href;
+  const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: call });
+  const only = dialect(name).tools.length === 1;
+  return {
+    Call: JSON.stringify(call, null, 2),
+    Answer: answer.blocks.map((block) => block.text ?? `[${block.type}, ${block.media_type}]`).join("\n"),
+    curl: [
+      `curl -s ${address} \\`,
+      `  -H @<(printf 'Authorization: Bearer %s' "$EYESPAN_TOKEN") \\`,
+      "  -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \\",
+      `  -d ${quoted(message)}`,
+    ].join("\n"),
+    Python: [
+      "from eyespan import Workspace",
+      "",
+      `with Workspace(${python(root)}) as workspace:`,
+      only ? `    tool = workspace.tool(${python(name)})` : `    tool = {tool.spec.name: tool for tool in workspace.toolset(${python(name)})}[${python(toolName)}]`,
+      `    reply = tool.call(${python(answer.arguments)})`,
+      "    print(reply.text)",
+    ].join("\n"),
+    "Host configuration": JSON.stringify({ mcpServers: { eyespan: { command: "eyespan", args: ["serve", "--dialect", name, ...server.roots] } } }, null, 2),
+  };
+}
+
+let toast;
+async function copy(title, text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    at("copied").textContent = `${title}: copied`;
+  } catch {
+    at("copied").textContent = "The browser does not allow copying here.";
+  }
+  clearTimeout(toast);
+  toast = setTimeout(() => { at("copied").textContent = ""; }, 3000);
+}
+
 function shown(name, toolName, answer) {
-  const part = made("article", undefined, { class: "answer", "aria-label": `The answer of ${name}` });
-  part.append(made("h2", `${name}: ${count(answer.tokens, "token")}, ${count(answer.blocks.length, "block")}, ${answer.ms} ms`));
+  const part = made("article", undefined, { class: "answer card", "aria-label": `The answer of ${name}` });
+  const title = made("h2", `${name}: `);
+  title.append(made("strong", count(answer.tokens, "token")));
+  part.append(title, made("p", `${count(answer.blocks.length, "block")}, ${answer.ms} ms`, { class: "facts" }));
   part.append(made("p", `${toolName} ${JSON.stringify(answer.arguments)}`, { class: "facts call" }));
+  const tools = made("div", undefined, { class: "tools", role: "group", "aria-label": "Copy" });
+  tools.append(made("span", "Copy", { class: "facts" }));
+  for (const [what, text] of Object.entries(copies(name, toolName, answer))) {
+    const button = made("button", what, { type: "button", "aria-label": `Copy: ${what}` });
+    button.addEventListener("click", () => copy(what, text));
+    tools.append(button);
+  }
+  part.append(tools);
   if (answer.error) part.append(made("p", `refused: ${answer.error.code}` + (answer.rule ? ` (rule ${answer.rule})` : ""), { class: "refused" }));
+  const isMixed = new Set(answer.blocks.map((block) => block.type === "text")).size > 1; // pages beside their text
+  const blocks = made("div", undefined, { class: isMixed ? "blocks beside" : "blocks" });
   for (const block of answer.blocks) {
     const tokens = block.tokens === null ? "" : `, ${count(block.tokens, "token")}`;
-    if (block.type === "text") {
-      part.append(made("p", `text${tokens}`, { class: "facts" }), made("pre", block.text, { tabindex: "0" }));
-    } else {
-      part.append(made("p", `${block.type}, ${block.media_type}${tokens}`, { class: "facts" }));
-      if (block.type === "image") part.append(made("img", undefined, { alt: "The image that the model receives", src: `data:${block.media_type};base64,${block.data}` }));
-    }
+    const cell = made("div", undefined, { class: block.type === "text" ? "text" : "other" });
+    if (block.type === "text") cell.append(made("p", `text${tokens}`, { class: "facts" }), codeOf(block));
+    else cell.append(made("p", `${block.type}, ${block.media_type}${tokens}`, { class: "facts" }));
+    if (block.type === "image") cell.append(made("img", undefined, { alt: "The image that the model receives", src: `data:${block.media_type};base64,${block.data}` }));
+    blocks.append(cell);
   }
+  part.append(blocks);
   for (const next of answer.next) {
-    if (next.arguments) {
-      const button = made("button", `read on: ${next.selector}`, { type: "button", class: "next" });
-      button.addEventListener("click", () => readOn(name, toolName, next.arguments));
-      part.append(button);
-    } else part.append(made("p", `left out: ${written(next.selector)}`, { class: "facts" }));
+    if (next.arguments) part.append(nextButton(`read on: ${next.selector}`, name, toolName, next.arguments));
+    else part.append(made("p", `left out: ${written(next.selector)}`, { class: "facts" }));
+  }
+  if (name === "native" && /\.pdf$/i.test(answer.file?.path ?? "") && !isMixed && !answer.error) {
+    part.append(nextButton("Show the first pages beside the text", name, toolName, { files: `${answer.file.path}:p1-4` }));
   }
   const facts = Object.entries(answer.facts).filter(([key]) => key !== "left_out" && key !== "tokens");
-  part.append(made("p", facts.map(([key, value]) => `${key}: ${typeof value === "number" ? value.toLocaleString() : JSON.stringify(value)}`).join(" · "), { class: "facts" }));
+  part.append(made("p", facts.map(([key, value]) => `${key.replaceAll("_", " ")}: ${typeof value === "number" ? value.toLocaleString() : JSON.stringify(value)}`).join(" · "), { class: "facts" }));
   for (const note of answer.notes) part.append(made("p", note, { class: "facts" }));
   return part;
 }
 
-async function call(name, toolName, request) {
-  const answer = await ask("api/call", { dialect: name, tool: toolName, ...request });
-  return [answer, shown(name, toolName, answer)];
+function nextButton(text, name, toolName, values) {
+  const button = made("button", text, { type: "button", class: "next" });
+  button.addEventListener("click", () => {
+    go({ dialect: name, tool: toolName, args: JSON.stringify(values), lines: "" });
+    at("answers").focus();
+  });
+  return button;
 }
+
+let latest = 0;
+let results = []; // [dialect, tool, answer] of the call and of the one to compare
 
 // Make one call, and the same read in the other dialect beside it. An answer that comes after a later question is dropped.
 async function show(name, toolName, request) {
   const mine = ++latest;
-  asked = [name, toolName, request];
-  isEdited = false;
   trouble("");
   at("answers").setAttribute("aria-busy", "true");
+  setForm(request.arguments ?? {});
   try {
-    const [answer, part] = await call(name, toolName, request);
+    const answer = await ask("api/call", { dialect: name, tool: toolName, ...request });
     if (mine !== latest) return;
-    const parts = [part];
+    const found = [[name, toolName, answer]];
     const other = at("other").value;
-    const file = answer.file ?? (chosen ? { path: chosen } : null);
-    if (other && file) parts.push((await call(other, dialect(other).tools[0].name, { file }))[1]);
+    const file = answer.file ?? (place().file && !place().args ? { path: place().file } : null);
+    if (other && file) {
+      const otherTool = dialect(other).tools[0].name;
+      found.push([other, otherTool, await ask("api/call", { dialect: other, tool: otherTool, file })]);
+    }
     if (mine !== latest) return;
-    if (name === at("dialect").value && !isEdited) form(answer.arguments ?? {});
-    at("answers").replaceChildren(...parts);
+    if (!isEdited()) setForm(answer.arguments ?? {});
+    results = found;
+    at("file-name").textContent = answer.file?.path ?? (place().args ? "" : place().file);
+    note(found[0]);
+    arrange();
+    showOutline();
   } catch (error) {
-    if (mine === latest) trouble(error.message);
+    if (mine === latest) { trouble(error.message); shownCall = ""; }
   } finally {
     if (mine === latest) at("answers").removeAttribute("aria-busy");
   }
 }
 
-async function readOn(name, toolName, values) {
-  if (dialect(name) && at("dialect").value !== name) { at("dialect").value = name; form(); }
-  if ([...at("tool").options].some((option) => option.value === toolName)) at("tool").value = toolName;
-  await show(name, toolName, { arguments: values });
-  at("answers").focus();
+let editedCall = 0;
+const isEdited = () => editedCall === latest;
+
+function arrange() {
+  const isDiff = place().diff === "1" && results.length === 2;
+  at("answers").replaceChildren(...(isDiff ? [difference(...results)] : results.map((each) => shown(...each))));
 }
 
-const start = () => show(at("dialect").value, tool(at("dialect").value).name, { file: { path: chosen } });
-const run = () => show(at("dialect").value, tool(at("dialect").value).name, { arguments: given() });
+// --- differences ---------------------------------------------------------------------------------------------------
+
+const LOOKED_AHEAD = 400;
+const bare = (line) => line.replace(/^ *L?\d+(?:\t|→|: | \| )/, "");
+
+// Pairs of lines of two texts: equal ones without their numbers side by side, others alone.
+function pairs(one, other) {
+  const rows = [];
+  let [left, right] = [0, 0];
+  while (left < one.length && right < other.length) {
+    let step = 0;
+    let [skipLeft, skipRight] = [-1, -1];
+    for (; step < LOOKED_AHEAD && skipLeft < 0; step += 1) {
+      for (let part = 0; part <= step && skipLeft < 0; part += step || 1) {
+        // A few lines of one side alone are likelier than a change of both: look along both edges only.
+        if (left + part < one.length && right + step - part < other.length && bare(one[left + part]) === bare(other[right + step - part])) [skipLeft, skipRight] = [part, step - part];
+      }
+    }
+    if (skipLeft < 0) { rows.push([one[left++], null], [null, other[right++]]); continue; }
+    while (skipLeft-- > 0) rows.push([one[left++], null]);
+    while (skipRight-- > 0) rows.push([null, other[right++]]);
+    rows.push([one[left++], other[right++]]);
+  }
+  while (left < one.length) rows.push([one[left++], null]);
+  while (right < other.length) rows.push([null, other[right++]]);
+  return rows;
+}
+
+function difference([name, , answer], [other, , otherAnswer]) {
+  const lines = (each) => each.blocks.map((block) => block.text ?? `[${block.type}, ${block.media_type}]`).join("\n").split("\n");
+  const part = made("article", undefined, { class: "answer card", "aria-label": `Differences of ${name} and ${other}` });
+  const saved = answer.tokens - otherAnswer.tokens;
+  part.append(made("h2", `${name}: ${count(answer.tokens, "token")}, ${other}: ${count(otherAnswer.tokens, "token")}`));
+  part.append(made("p", saved ? `${saved > 0 ? other : name} needs ${count(Math.abs(saved), "token")} less.` : "Both need the same.", { class: "facts" }));
+  const table = made("table", undefined, { class: "diff" });
+  const head = made("thead");
+  head.append(made("tr"));
+  head.firstChild.append(made("th", name, { scope: "col" }), made("th", other, { scope: "col" }));
+  const body = made("tbody");
+  for (const [one, two] of pairs(lines(answer), lines(otherAnswer))) {
+    const line = made("tr");
+    line.append(made("td", one ?? "", { class: two === null ? "left" : one === null ? "" : "same" }), made("td", two ?? "", { class: one === null ? "right" : two === null ? "" : "same" }));
+    body.append(line);
+  }
+  table.append(head, body);
+  part.append(table);
+  return part;
+}
+
+// --- outline and history -------------------------------------------------------------------------------------------
+
+let outlineOf = "";
+async function showOutline() {
+  const file = results[0]?.[2].file?.path;
+  at("outline").hidden = !has("native") || !file;
+  if (!at("outline").open || at("outline").hidden || outlineOf === file) return;
+  outlineOf = file;
+  at("symbols").replaceChildren(made("li", "Looking for symbols…", { class: "facts" }));
+  try {
+    const answer = await ask("api/call", { dialect: "native", arguments: { files: file, outline: true } });
+    if (outlineOf !== file) return;
+    const symbols = (answer.blocks[0]?.text ?? "").split("\n").map((line) => /^( *)(\d+)(?:-(\d+))? (.*)$/.exec(line)).filter(Boolean);
+    at("symbols").replaceChildren(...symbols.map(([, indent, first, last, text]) => {
+      const item = made("li", undefined, { class: `depth-${Math.min(3, indent.length / 2)}` });
+      const button = made("button", text, { type: "button", title: `lines ${first}-${last ?? first}` });
+      button.addEventListener("click", () => go({ file, lines: `${first}-${last ?? first}`, args: "", tool: "" }));
+      item.append(button);
+      return item;
+    }));
+    if (!symbols.length) at("symbols").append(made("li", "No symbols were found in this file.", { class: "facts" }));
+  } catch (error) { trouble(error.message); outlineOf = ""; }
+}
+
+const MAX_CALLS = 50;
+const calls = () => { try { return JSON.parse(sessionStorage.getItem(`${KEY} calls`)) ?? []; } catch { return []; } };
+
+function note([name, toolName, answer]) {
+  const entry = { hash: location.hash, text: `${name}: ${toolName} ${JSON.stringify(answer.arguments)}`, tokens: answer.tokens, time: Date.now() };
+  sessionStorage.setItem(`${KEY} calls`, JSON.stringify([entry, ...calls().filter((each) => each.hash !== entry.hash)].slice(0, MAX_CALLS)));
+  showCalls();
+}
+
+function showCalls() {
+  at("calls").replaceChildren(...calls().map((entry) => {
+    const item = made("li");
+    item.append(made("a", `${entry.text} · ${count(entry.tokens, "token")}`, { href: entry.hash, title: new Date(entry.time).toLocaleTimeString() }));
+    return item;
+  }));
+  if (!calls().length) at("calls").append(made("li", "No calls yet.", { class: "facts" }));
+}
 
 // --- activity ------------------------------------------------------------------------------------------------------
 
 let last = "";
 let events = [];
-let isDrawn = false;
+let activity = null;
 
 function row(cells) {
   const line = made("tr");
   for (const cell of cells) {
     const column = made("td");
-    if (cell instanceof Node) column.append(cell);
+    if (cell instanceof Node) { column.append(cell); if (cell.tagName === "A") column.className = "path"; }
     else {
       column.textContent = cell === null || cell === undefined ? "" : typeof cell === "number" ? cell.toLocaleString() : cell;
       if (typeof cell === "number") column.className = "number";
@@ -247,26 +684,15 @@ function row(cells) {
   return line;
 }
 
-function drawn(name, attributes, title) {
-  const shape = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) shape.setAttribute(key, value);
-  if (title) {
-    const text = document.createElementNS("http://www.w3.org/2000/svg", "title");
-    text.textContent = title;
-    shape.append(text);
-  }
-  return shape;
-}
-
 // The lines of a file from left to right; darker where they were read more often.
 function heat(file) {
   if (!file.heat.length) return "";
-  const last = file.heat.at(-1).last;
+  const end = file.heat.at(-1).last;
   const most = Math.max(...file.heat.map((part) => part.reads));
   const strip = drawn("svg", { class: "heat", viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img", "aria-label": `lines ${file.ranges.join(", ")}` });
   for (const part of file.heat) {
-    const x = (100 * (part.first - 1)) / last;
-    const width = Math.max(1, (100 * (part.last - part.first + 1)) / last);
+    const x = (100 * (part.first - 1)) / end;
+    const width = Math.max(1, (100 * (part.last - part.first + 1)) / end);
     strip.append(drawn("rect", { x, y: 0, width, height: 10, "fill-opacity": 0.25 + (0.75 * part.reads) / most }, `lines ${part.first}-${part.last}: ${count(part.reads, "read")}`));
   }
   const cell = made("div", undefined, { class: "lines" });
@@ -279,65 +705,137 @@ const clock = (time) => {
   if (!time || Number.isNaN(Date.parse(time))) cell.textContent = time ?? "";
   return cell;
 };
+const pathOf = (event) => String(event.canonical ?? event.path ?? "");
+const resultOf = (event) => event.verdict + (event.code ? `: ${event.code}` : "");
+const FILTERS = { caller: (event) => event.caller, by: (event) => event.dialect, verdict: resultOf };
+
+function showFilters(now) {
+  for (const [name, valueFor] of Object.entries(FILTERS)) {
+    const select = at("filters").elements[name];
+    const values = [...new Set([...events.map(valueFor), now[name]].filter(Boolean))].sort();
+    const wanted = ["", ...values].join("\n");
+    if (select.dataset.values !== wanted) {
+      select.dataset.values = wanted;
+      select.replaceChildren(made("option", "all", { value: "" }), ...values.map((value) => made("option", value, { value })));
+    }
+    select.value = now[name] ?? "";
+  }
+  if (document.activeElement !== at("filters").elements.match) at("filters").elements.match.value = now.match ?? "";
+}
+
+const duration = (seconds) => (seconds < 120 ? count(Math.round(seconds), "second") : seconds < 7200 ? `${Math.round(seconds / 60)} minutes` : `${Math.round(seconds / 3600)} hours`);
+
+// Tokens and calls in equal steps of time.
+function chart(some) {
+  const STEPS = 60;
+  const times = some.map((event) => Date.parse(event.time)).filter((time) => !Number.isNaN(time));
+  at("timeline").replaceChildren();
+  at("chart-range").textContent = "";
+  at("timeline").setAttribute("aria-label", "No reads");
+  if (!times.length) return;
+  const start = Math.min(...times);
+  const step = Math.max(1000, (Math.max(...times) - start + 1) / STEPS);
+  const bins = Array.from({ length: STEPS }, () => ({ tokens: 0, calls: 0 }));
+  for (const event of some) {
+    const bin = bins[Math.floor((Date.parse(event.time) - start) / step)];
+    if (bin) { bin.tokens += event.tokens ?? 0; bin.calls += 1; }
+  }
+  const [tokens, reads] = [Math.max(1, ...bins.map((bin) => bin.tokens)), Math.max(1, ...bins.map((bin) => bin.calls))];
+  bins.forEach((bin, index) => {
+    const height = (74 * bin.tokens) / tokens;
+    if (bin.calls) at("timeline").append(drawn("rect", { x: index * 10 + 1, y: 80 - height, width: 8, height }, `${new Date(start + index * step).toLocaleTimeString()}: ${count(bin.tokens, "token")}, ${count(bin.calls, "call")}`));
+  });
+  at("timeline").append(drawn("path", { d: `M${bins.map((bin, index) => `${index * 10 + 5} ${78 - (74 * bin.calls) / reads}`).join("L")}` }));
+  const most = `at most ${count(tokens, "token")} and ${count(reads, "call")} in ${duration(step / 1000)}`;
+  at("timeline").setAttribute("aria-label", most);
+  at("chart-range").textContent = `${new Date(start).toLocaleString()} to ${new Date(Math.max(...times)).toLocaleString()}, ${most}`;
+}
+
+function showActivity() {
+  const now = place();
+  showFilters(now);
+  const { totals, log } = activity;
+  at("totals").replaceChildren(...[
+    [totals.reads, "reads"],
+    [totals.tokens, "tokens, about"],
+    [totals.bytes, "bytes"],
+    [totals.refused, "refused"],
+    [totals.again_tokens, `tokens read again unchanged, in ${count(totals.again, "read")}`],
+  ].map(([number, text]) => { const box = made("div"); box.append(made("strong", number.toLocaleString()), made("span", text)); return box; }));
+  at("nothing").hidden = events.length > 0;
+  at("nothing").textContent = log
+    ? "No reads in the log yet."
+    : "No reads yet. Reads of this page appear here, and those of a server with `eyespan view --audit FILE` or `eyespan serve --http ... --view`.";
+  const match = (now.match ?? "").toLowerCase();
+  const some = events.filter((event) => Object.entries(FILTERS).every(([name, valueFor]) => !now[name] || valueFor(event) === now[name]) && pathOf(event).toLowerCase().includes(match));
+  at("filtered").textContent = `${some.length.toLocaleString()} of ${count(events.length, "call")}, ${count(some.reduce((sum, event) => sum + (event.tokens ?? 0), 0), "token")}` + (some.length > 200 ? "; the latest 200 are listed" : "") + (log ? `; from ${log}` : "");
+  chart(some);
+  const paths = new Set(some.map(pathOf));
+  const isFiltered = some.length < events.length;
+  at("heat").tBodies[0].replaceChildren(...activity.files.filter((file) => !isFiltered || paths.has(file.path)).slice(0, 100).map((file) =>
+    row([fileLink(file.path), file.reads, file.again, file.refused, file.bytes, file.tokens, heat(file)])));
+  at("events").tBodies[0].replaceChildren(...some.slice(0, 200).map((event) =>
+    row([clock(event.time), event.caller, event.dialect, fileLink(pathOf(event)), event.range ?? "", resultOf(event) + (event.rule ? ` (${event.rule})` : ""), event.tokens ?? "", event.bytes, event.ms])));
+}
 
 async function look() {
-  if (at("activity").hidden || !state) return;
+  if (at("activity").hidden || !server) return;
   try {
     const found = await ask(`api/activity?after=${encodeURIComponent(last)}`);
     last = found.last;
     trouble("");
-    if (isDrawn && !found.events.length) return; // what is there stays, so that it can be selected
-    isDrawn = true;
-    events = [...events, ...found.events].slice(-5000);
-    const totals = found.totals;
-    at("totals").textContent = `${count(totals.reads, "read")}, ${totals.again.toLocaleString()} of them again, ${totals.refused.toLocaleString()} refused, ${count(totals.bytes, "byte")}, about ${count(totals.tokens, "token")}` + (found.log ? `, from ${found.log}` : "");
-    at("nothing").hidden = events.length > 0;
-    at("nothing").textContent = found.log
-      ? "No reads in the log yet."
-      : "No reads yet. Reads of this page appear here, and those of a server with `eyespan view --audit FILE` or `eyespan serve --http ... --view`.";
-    at("heat").tBodies[0].replaceChildren(...found.files.slice(0, 100).map((file) =>
-      row([file.path, file.reads, file.again, file.refused, file.bytes, file.tokens, heat(file)])));
-    at("events").tBodies[0].replaceChildren(...events.slice(-200).reverse().map((event) =>
-      row([clock(event.time), event.caller, event.dialect, event.canonical ?? event.path, event.range ?? "", event.verdict + (event.code ? `: ${event.code}` : "") + (event.rule ? ` (${event.rule})` : ""), event.tokens ?? "", event.bytes, event.ms])));
-    const bars = events.slice(-100);
-    const most = Math.max(1, ...bars.map((event) => event.bytes ?? 0));
-    at("timeline").replaceChildren(...bars.map((event, place) => {
-      const height = Math.max(2, 56 * Math.sqrt((event.bytes ?? 0) / most));
-      const title = `${event.canonical ?? event.path}: ${event.verdict}, ${count(event.bytes ?? 0, "byte")}`;
-      return drawn("rect", { x: place * 6, y: 60 - height, width: 5, height, class: event.verdict === "refused" ? "bad" : "read" }, title);
-    }));
+    const isNew = activity === null || found.events.length > 0;
+    activity = found;
+    if (isNew) {
+      const latestFirst = (one, other) => (Date.parse(other.time) || 0) - (Date.parse(one.time) || 0);
+      events = [...found.events.reverse(), ...events].sort(latestFirst).slice(0, 5000);
+      showActivity();
+    } // otherwise what is there stays, so that it can be selected
   } catch (error) { trouble(error.message); }
 }
 
-function view(name) {
-  at("preview").hidden = name !== "preview";
-  at("activity").hidden = name !== "activity";
-  at("show-preview").setAttribute("aria-pressed", String(name === "preview"));
-  at("show-activity").setAttribute("aria-pressed", String(name === "activity"));
-  look();
-}
+at("filters").addEventListener("input", (event) => {
+  go({ [event.target.name]: event.target.value }, event.target.name === "match");
+  if (activity) showActivity();
+});
+at("filters").addEventListener("submit", (event) => event.preventDefault());
 
 // --- start ---------------------------------------------------------------------------------------------------------
 
-at("show-preview").addEventListener("click", () => view("preview"));
-at("show-activity").addEventListener("click", () => view("activity"));
-at("arguments").addEventListener("submit", (event) => { event.preventDefault(); run(); });
-at("arguments").addEventListener("input", () => { isEdited = true; });
-at("dialect").addEventListener("change", () => { form(); if (chosen) start(); });
-at("tool").addEventListener("change", () => { form(); if (chosen) start(); });
-at("other").addEventListener("change", () => { if (asked) show(...asked); });
+at("arguments").addEventListener("submit", (event) => {
+  event.preventDefault();
+  shownCall = "";
+  go({ dialect: at("dialect").value, tool: at("tool").value, args: JSON.stringify(given()), lines: "" });
+});
+at("arguments").addEventListener("input", () => { editedCall = latest; });
+at("dialect").addEventListener("change", () => go({ dialect: at("dialect").value, tool: "", args: "" }));
+at("tool").addEventListener("change", () => go({ tool: at("tool").value, args: "" }));
+at("other").addEventListener("change", () => go({ compare: at("other").value, diff: at("other").value ? place().diff : "" }));
+at("differences").addEventListener("click", () => go({ diff: place().diff === "1" ? "" : "1" }));
+at("outline").addEventListener("toggle", showOutline);
+at("show-help").addEventListener("click", () => at("help").showModal());
+document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); (at("result").hidden ? at("search") : at("answers")).focus(); });
+window.addEventListener("popstate", () => { apply(); if (activity && place().view === "activity") showActivity(); });
 
 async function begin() {
   try {
-    state = await ask("api/state");
-    at("roots").textContent = state.roots.join(", ");
-    at("dialect").replaceChildren(...state.dialects.map((each) => made("option", each.name, { title: each.summary })));
-    at("other").replaceChildren(made("option", "", { value: "" }), ...state.dialects.map((each) => made("option", each.name)));
-    form();
+    server = await ask("api/state");
+    at("roots").textContent = server.roots.join(", ");
+    const options = () => server.dialects.map((each) => made("option", each.name, { title: each.summary }));
+    at("dialect").replaceChildren(...options());
+    at("other").replaceChildren(made("option", "none", { value: "" }), ...options());
+    at("host").replaceChildren(...options());
+    at("host").value = has("claude") ? "claude" : server.dialects.find((each) => each.name !== "native")?.name ?? firstDialect();
+    if (matchMedia("(max-width: 700px)").matches) at("files").open = !(place().file || place().args);
     at("tree").replaceChildren();
-    if (state.roots.length < 2) await fill(at("tree"), "");
-    else for (const root of state.roots) directory(at("tree"), root, root);
+    if (server.roots.length < 2) await fill(at("tree"), "");
+    else for (const root of server.roots) directory(at("tree"), root, root);
+    setStop(stop() ?? items()[0]);
+    showCalls();
+    if (place().file) await reveal(place().file);
+    apply();
     document.body.dataset.ready = "yes";
+    loadFiles();
   } catch (error) {
     trouble(error.message);
   }
@@ -345,7 +843,7 @@ async function begin() {
 
 at("enter").addEventListener("submit", (event) => {
   event.preventDefault();
-  token = at("token").value;
+  sessionStorage.setItem(KEY, at("token").value);
   at("token").value = "";
   at("enter").hidden = true;
   trouble("");
