@@ -131,7 +131,7 @@ class _Page:
 
     facts: dict[str, Any]
     draft: Any = None
-    """None: there is no text, or it cannot be read."""
+    """None: there is no text, or it cannot be read; a str is shown as it is."""
     extras: list[str] = field(default_factory=list)
     """The lines about its fields, links and annotations."""
     image: bytes = b""
@@ -207,6 +207,8 @@ def _page(
                 facts["unreadable"] = reason
             if reason == "garbage" and may_draw:
                 made.draft = None
+            elif reason == "ocr":
+                made.draft = str(made.draft)  # the places of recognised words are not exact enough for a layout
         if params["images"] or (may_draw and "unreadable" in facts):
             made.image, media_type, size = _render(page, params["max_px"])
             facts.update(media_type=media_type, shown_width=size[0], shown_height=size[1])

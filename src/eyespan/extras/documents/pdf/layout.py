@@ -44,9 +44,9 @@ class MarkdownLayout:
         except (ArithmeticError, ValueError, IndexError):
             return Draft(plain)  # boxes of a damaged file can have any numbers, also none
 
-    def texts(self, drafts: list[Draft | None], first: int) -> tuple[list[str], dict[str, Any]]:
+    def texts(self, drafts: list[Draft | str | None], first: int) -> tuple[list[str], dict[str, Any]]:
         """Return the text of each page in Markdown, and facts about all of them."""
-        return texts_of([draft or Draft("") for draft in drafts], first)
+        return texts_of([one if isinstance(one, Draft) else Draft(one or "") for one in drafts], first)
 
 
 def _lines(page: pypdfium2.PdfPage, layer: Any, text: str, plain: str) -> list[Line]:

@@ -28,6 +28,8 @@ MAX_PAGE_HEADINGS = 25
 """A page with more of them is a drawing or a form."""
 LEAST_WORDS = 4
 """A line of fewer words, such as a number in a list, is not joined with the next."""
+NEAR = 5
+"""So many lines before and after a line show how wide its column is."""
 LEAST_RUNNING_PAGES = 3
 MARGIN = 0.14
 """Running headers and footers are within this share of the height of a page."""
@@ -355,8 +357,8 @@ def _right_edges(lines: list[Line]) -> list[float]:
             is_below = line.top > above.top and line.left < above.right and line.right > above.left
             if is_below and line.top - above.bottom < 3 * line.height:
                 continue
-        edge = max([one.right for one in lines[begin:at]])
-        edges[begin:at] = [edge] * (at - begin)
+        rights = [one.right for one in lines[begin:at]]
+        edges[begin:at] = [max(rights[max(0, place - NEAR) : place + NEAR]) for place in range(at - begin)]
         begin = at
     return edges
 

@@ -338,7 +338,8 @@ def _joined_lines(lines: list[_Line], columns: int, grid: _Grid) -> list[_Line]:
         last = made[-1]
         tall = line.bottom - line.top
         if at < data:
-            is_same = gaps[at - 1] < 0.8 * tall and not last.is_above(line) and not line.spans
+            are_full = min(len(line.cells), len(last.cells)) > 0.6 * columns and 0 in line.cells and 0 in last.cells
+            is_same = gaps[at - 1] < 0.8 * tall and not (last.is_above(line) or line.spans or are_full)
         elif at == data:
             is_same = False
         elif wrapped is not None:
