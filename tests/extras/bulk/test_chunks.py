@@ -169,7 +169,7 @@ def test_pages_of_a_pdf(workspace, tmp_path):
     found = chunks(workspace, "a.pdf", 100)
 
     assert [record.selector for record in found][:2] == ["a.pdf:p1", "a.pdf:p2"]
-    assert found[2].selector.startswith("a.pdf:p3:1-")
+    assert found[2].selector.startswith("a.pdf:p3:1")
     assert all(record.tokens <= 100 for record in found)
     for record in found[2:]:
         assert shown_by_native(workspace, record.selector) == record.text.removesuffix("\n").split("\n")
