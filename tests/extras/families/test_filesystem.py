@@ -21,7 +21,7 @@ from eyespan.memory import Ledger
 from eyespan.server.service import Service
 from tests.clock import TickingClock
 
-NAMES = [tool.tool_name for tool in filesystem.Filesystem.tools]
+NAMES = [tool.tool for tool in filesystem.Filesystem.tools]
 
 
 @pytest.fixture

@@ -7,22 +7,22 @@ that write are absent. docs/dialects/filesystem.md lists every difference from t
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from errno import ENOENT
 from typing import TYPE_CHECKING, Any
 
 from eyespan import errors
 from eyespan.context import CallContext
-from eyespan.dialects.arguments import BadArguments, shown
-from eyespan.dialects.base import CHANGED, Admit, Dialect, ToolsetDialect
+from eyespan.dialects.arguments import BadArguments, Field, Wording, checked, shown
+from eyespan.dialects.base import CHANGED, Admit, ToolsetDialect
+from eyespan.dialects.error_texts import error_text
 from eyespan.dialects.rendering import charge_text, joined, unnumbered
 from eyespan.dialects.resource import uri_of
+from eyespan.dialects.table import Call, Paths, TableDialect
 from eyespan.engine import Engine
 from eyespan.errors import ReadError
 from eyespan.escape import valid_text, written_path
@@ -43,7 +43,6 @@ from eyespan.model import (
     Selection,
     Tail,
     TextContent,
-    ToolSpec,
 )
 
 if TYPE_CHECKING:
@@ -69,32 +68,20 @@ _MEDIA_TYPES = {
     ".pdf": "application/pdf",
 }
 """Types by suffix, for files that are not images."""
-_SYSTEM_TEXTS = {
-    "ENOENT": "no such file or directory",
-    "ENOTDIR": "not a directory",
-    "EISDIR": "illegal operation on a directory",
-    "EACCES": "permission denied",
-    "EPERM": "operation not permitted",
-    "ENAMETOOLONG": "name too long",
-    "ELOOP": "too many symbolic links encountered",
+_TEXTS = {
+    "outside_root": "Access denied - path outside allowed directories: {path}",
+    "tool_denied": "Access denied - this tool is denied by policy",
+    "policy_denied": "Access denied - reading is forbidden by the rule {rule}: {path}",
+    "invalid_path": "Access denied - {reason}: {path}",
+    "file": "ENOTDIR: not a directory, scandir '{path}'",
+    "too_large": "File too large to return: {reason}: {path}",
+    "system": "{system}",
 }
-"""The texts of the original's platform."""
+_PATH = Field("path", "string", required=True)
+_EXCLUDES = Field("excludePatterns", "array", default=[])
 
 
-@dataclass(frozen=True, slots=True)
-class FilesystemArgs:
-    """The checked arguments of a call; each tool uses some of them."""
-
-    path: str = ""
-    paths: tuple[str, ...] = ()
-    head: int | None = None
-    tail: int | None = None
-    sort_by: str = "name"
-    pattern: str = ""
-    excludes: tuple[str, ...] = ()
-
-
-class _FilesystemTool(Dialect):
+class _FilesystemTool(TableDialect):
     """One tool of the set."""
 
     name = "filesystem"
@@ -108,26 +95,23 @@ class _FilesystemTool(Dialect):
         "properties": {"content": {"type": "string"}},
         "required": ["content"],
     }
-    tool_name = ""
-    description = ""
-    properties: dict[str, Any] = {"path": {"type": "string"}}
-    required: tuple[str, ...] = ("path",)
-
-    def _spec(self) -> ToolSpec:
-        schema = {"type": "object", "properties": self.properties, "required": list(self.required)}
-        if not self.required:
-            del schema["required"]
-        return ToolSpec(self.tool_name, self.description, schema)
+    fields: tuple[Field, ...] = (_PATH,)
+    is_closed = True
+    wording = Wording(
+        "Invalid arguments: {}",
+        missing="{name} is required",
+        kinds={"number": "a number", "array": "a list of strings"},
+    )
 
     def run(self, arguments: Any, engine: Engine, context: CallContext | None) -> Reply:
-        args = self.parse(arguments, engine.admit)
+        call = self.parse(arguments, engine.admit)
         assert context is not None
         try:
-            return self.answer(args, engine, context)
+            return self.answer(call, engine, context)
         except errors.ReadError as error:
             raise BadArguments(error.code, _described(error, engine)) from None
 
-    def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
+    def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
         """Answer a call. Raises: BadArguments, ReadError."""
         raise NotImplementedError  # abstract
 
@@ -152,38 +136,17 @@ class _FilesystemTool(Dialect):
             measures["left_out"] = [f"{written_path(request.path)}:{part.first_line + part.line_count}-"]
         return unnumbered(part), measures
 
-    def parse(self, arguments: Any, admit: Admit) -> FilesystemArgs:
-        if not isinstance(arguments, dict):
-            raise _invalid("the arguments must be an object")
-        given = {name: arguments[name] for name in self.properties if arguments.get(name) is not None}
-        for name in self.required:
-            if name not in given:
-                raise _invalid(f"{name} is required")
-        values: dict[str, Any] = {}
-        for name, value in given.items():
-            kind = self.properties[name]["type"]
-            if kind == "string" and not isinstance(value, str):
-                raise _invalid(f"{name} must be a string, not {shown(value)}")
-            if kind == "number" and (isinstance(value, bool) or not isinstance(value, (int, float))):
-                raise _invalid(f"{name} must be a number, not {shown(value)}")
-            if kind == "array" and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
-                raise _invalid(f"{name} must be a list of strings, not {shown(value)}")
-            choices = self.properties[name].get("enum")
-            if choices is not None and value not in choices:
-                raise _invalid(f"{name} must be {' or '.join(choices)}, not {shown(value)}")
-            values[_FIELDS.get(name, name)] = tuple(value) if kind == "array" else value
+    def parse(self, arguments: Any, admit: Admit) -> Call:
+        values = checked(arguments, self.fields, self.wording)
         for name in ("head", "tail"):
-            if name in values:
+            if values.get(name) is not None:
                 values[name] = _line_count(values[name], name)
         if "paths" in values and not 0 < len(values["paths"]) <= MAX_FILES:
             raise _invalid(f"paths must name 1 to {MAX_FILES} files")
-        return FilesystemArgs(**values)
+        return Call(values.get("path", ""), values, Lines())
 
     def render_error(self, error: ReadError) -> ReplyError:
         return ReplyError(error.code, str(error))
-
-
-_FIELDS = {"sortBy": "sort_by", "excludePatterns": "excludes"}
 
 
 def _line_count(value: float, name: str) -> int:
@@ -199,67 +162,68 @@ def _line_count(value: float, name: str) -> int:
 class ReadTextFile(_FilesystemTool):
     """`read_text_file`: a whole file, or its first or last lines."""
 
-    tool_name = "read_text_file"
+    tool = "read_text_file"
     description = (
         "Reads a file as text. head returns only its first lines, tail only its last ones. Works within the allowed "
         "directories only."
     )
-    properties = {
-        "path": {"type": "string"},
-        "tail": {"type": "number", "description": "Return only the last N lines of the file"},
-        "head": {"type": "number", "description": "Return only the first N lines of the file"},
-    }
+    fields = (
+        _PATH,
+        Field("tail", "number", "Return only the last N lines of the file", is_fraction=True),
+        Field("head", "number", "Return only the first N lines of the file", is_fraction=True),
+    )
 
-    def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
-        if args.head and args.tail:
+    def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
+        if call["head"] and call["tail"]:
             try:
-                engine.describe(_expanded(args.path, engine), context)  # a path that is refused is the error to report
+                engine.describe(_expanded(call.path, engine), context)  # a path that is refused is the error to report
             except errors.NotFound as error:
                 if error.errno != ENOENT:
                     raise
             raise BadArguments("invalid", "Cannot specify both head and tail parameters simultaneously")
-        if (args.head or 0) < 0 or (args.tail or 0) < 0:
-            self._read(args.path, Lines(1, 1), engine, context)  # a file that cannot be read is the error to report
+        if (call["head"] or 0) < 0 or (call["tail"] or 0) < 0:
+            self._read(call.path, Lines(1, 1), engine, context)  # a file that cannot be read is the error to report
             return _text_reply("")
-        if args.tail:
-            text, measures = self._read(args.path, Tail(args.tail, numbered=False), engine, context)
+        if call["tail"]:
+            text, measures = self._read(call.path, Tail(call["tail"], numbered=False), engine, context)
             return _text_reply(text.replace("\r\n", "\n"), measures)
-        if args.head:
-            text, measures = self._read(args.path, Lines(1, args.head), engine, context)
+        if call["head"]:
+            text, measures = self._read(call.path, Lines(1, call["head"]), engine, context)
             return _text_reply(text.removesuffix("\n"), measures)
-        return _text_reply(*self._read(args.path, Lines(), engine, context))
+        return _text_reply(*self._read(call.path, Lines(), engine, context))
 
 
 class FilesystemReadFile(ReadTextFile):
     """`read_file`: the same under its older name."""
 
-    tool_name = "read_file"
+    tool = "read_file"
     description = "Reads a file as text. Deprecated: use read_text_file instead."
 
 
 class ReadMultipleFiles(_FilesystemTool):
     """`read_multiple_files`: several whole files; a file that cannot be read does not stop the others."""
 
-    tool_name = "read_multiple_files"
+    tool = "read_multiple_files"
     description = (
         "Reads several files as text at once. Each is returned after its path; a file that cannot be read is returned "
         "as an error and does not stop the others. Works within the allowed directories only."
     )
-    properties = {
-        "paths": {
-            "type": "array",
-            "items": {"type": "string"},
-            "minItems": 1,
-            "description": "The files to read, each within the allowed directories",
-        }
-    }
-    required = ("paths",)
+    fields = (
+        Field(
+            "paths",
+            "array",
+            "The files to read, each within the allowed directories",
+            required=True,
+            schema={"minItems": 1},
+        ),
+    )
+    paths = Paths("paths")
 
-    def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
+    def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
         counts: dict[str, Any] = {"lines": 0, "file_bytes": 0}
 
         def pieces() -> Iterator[str]:
-            for number, path in enumerate(args.paths):
+            for number, path in enumerate(call["paths"]):
                 context.check()
                 between = "\n---\n" if number else ""
                 try:
@@ -284,7 +248,7 @@ class ReadMultipleFiles(_FilesystemTool):
 class ReadMediaFile(_FilesystemTool):
     """`read_media_file`: an image, audio, or any other file as a resource."""
 
-    tool_name = "read_media_file"
+    tool = "read_media_file"
     description = (
         "Reads a file and returns it with its media type: images and audio as such, any other file as an embedded "
         "resource. Works within the allowed directories only."
@@ -292,8 +256,8 @@ class ReadMediaFile(_FilesystemTool):
     output_schema = None
     sends_documents = True
 
-    def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
-        path = _expanded(args.path, engine)
+    def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
+        path = _expanded(call.path, engine)
         suffix = os.path.splitext(path)[1].lower()
         request = ReadRequest(
             path,
@@ -321,14 +285,14 @@ class ReadMediaFile(_FilesystemTool):
 class ListDirectory(_FilesystemTool):
     """`list_directory`: the names in a directory."""
 
-    tool_name = "list_directory"
+    tool = "list_directory"
     description = (
         "Lists the files and directories in a directory, each after [FILE] or [DIR]. Works within the allowed "
         "directories only."
     )
 
-    def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
-        entries, is_partial = _entries(_expanded(args.path, engine), engine, context)
+    def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
+        entries, is_partial = _entries(_expanded(call.path, engine), engine, context)
         lines = [f"{_mark(entry)} {valid_text(entry.name)}" for entry in entries]
         if is_partial:
             lines.append(_PARTIAL)
@@ -338,23 +302,18 @@ class ListDirectory(_FilesystemTool):
 class ListDirectoryWithSizes(_FilesystemTool):
     """`list_directory_with_sizes`: the names in a directory, with the sizes of files."""
 
-    tool_name = "list_directory_with_sizes"
+    tool = "list_directory_with_sizes"
     description = (
         "Lists the files and directories in a directory with the sizes of the files, each after [FILE] or [DIR]. Works "
         "within the allowed directories only."
     )
-    properties = {
-        "path": {"type": "string"},
-        "sortBy": {
-            "type": "string",
-            "enum": ["name", "size"],
-            "default": "name",
-            "description": "Sort the entries by name or size",
-        },
-    }
+    fields = (
+        _PATH,
+        Field("sortBy", "string", "Sort the entries by name or size", default="name", choices=("name", "size")),
+    )
 
-    def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
-        path = _expanded(args.path, engine)
+    def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
+        path = _expanded(call.path, engine)
         entries, is_partial = _entries(path, engine, context)
         rows: list[tuple[Entry, int]] = []
         for entry in entries:
@@ -368,7 +327,7 @@ class ListDirectoryWithSizes(_FilesystemTool):
             except errors.ReadError:
                 size = 0  # a link that leads nowhere or outside
             rows.append((entry, size))
-        if args.sort_by == "size":
+        if call["sortBy"] == "size":
             rows.sort(key=lambda row: -row[1])
         lines = []
         for entry, size in rows:
@@ -385,24 +344,21 @@ class ListDirectoryWithSizes(_FilesystemTool):
 class DirectoryTree(_FilesystemTool):
     """`directory_tree`: everything below a directory, as JSON."""
 
-    tool_name = "directory_tree"
+    tool = "directory_tree"
     description = (
         "Returns everything below a directory as JSON: each entry has a name and a type (file or directory), and a "
         "directory has children. excludePatterns are globs. Works within the allowed directories only."
     )
-    properties = {
-        "path": {"type": "string"},
-        "excludePatterns": {"type": "array", "items": {"type": "string"}, "default": []},
-    }
+    fields = (_PATH, _EXCLUDES)
 
-    def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
+    def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
         limits = _glob_limits(context)
-        excludes = [glob for pattern in args.excludes for glob in _tree_globs(pattern, limits)]
+        excludes = [glob for pattern in call["excludePatterns"] for glob in _tree_globs(pattern, limits)]
         top: list[dict[str, Any]] = []
         directories = {"": top}
         walk = _TreeWalk(engine, context, lambda path: any(glob.matches(path) for glob in excludes))
         count = 0
-        for relative, entry in walk.below(_expanded(args.path, engine)):
+        for relative, entry in walk.below(_expanded(call.path, engine)):
             count += 1
             row: dict[str, Any] = {"name": valid_text(entry.name), "type": "file"}
             if entry.what == "directory":
@@ -415,23 +371,18 @@ class DirectoryTree(_FilesystemTool):
 class SearchFiles(_FilesystemTool):
     """`search_files`: the paths below a directory that match a glob."""
 
-    tool_name = "search_files"
+    tool = "search_files"
     description = (
         "Searches below a directory for files and directories whose relative path matches a glob: *.ext in that "
         "directory, **/*.ext in all below it. Returns full paths. Works within the allowed directories only."
     )
-    properties = {
-        "path": {"type": "string"},
-        "pattern": {"type": "string"},
-        "excludePatterns": {"type": "array", "items": {"type": "string"}, "default": []},
-    }
-    required = ("path", "pattern")
+    fields = (_PATH, Field("pattern", "string", required=True), _EXCLUDES)
 
-    def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
+    def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
         limits = _glob_limits(context)
-        wanted = _glob(args.pattern, limits)
-        excludes = [_glob(pattern, limits) for pattern in args.excludes]
-        path = _expanded(args.path, engine)
+        wanted = _glob(call["pattern"], limits)
+        excludes = [_glob(pattern, limits) for pattern in call["excludePatterns"]]
+        path = _expanded(call.path, engine)
         base = _canonical(path, engine, context)
         walk = _TreeWalk(engine, context, lambda name: any(glob.matches(name) for glob in excludes))
         found = []
@@ -444,14 +395,14 @@ class SearchFiles(_FilesystemTool):
 class GetFileInfo(_FilesystemTool):
     """`get_file_info`: size, times, type and permissions."""
 
-    tool_name = "get_file_info"
+    tool = "get_file_info"
     description = (
         "Describes a file or directory without reading it: size, times, type and permissions. Works within the allowed "
         "directories only."
     )
 
-    def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
-        status = engine.describe(_expanded(args.path, engine), context)
+    def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
+        status = engine.describe(_expanded(call.path, engine), context)
         born = getattr(status, "st_birthtime", None)
         rows = {
             "size": status.st_size,
@@ -468,12 +419,12 @@ class GetFileInfo(_FilesystemTool):
 class ListAllowedDirectories(_FilesystemTool):
     """`list_allowed_directories`: the roots."""
 
-    tool_name = "list_allowed_directories"
+    tool = "list_allowed_directories"
     description = "Lists the directories that this server may read; everything below them may be read too."
-    properties = {}
-    required = ()
+    fields = ()
+    paths = Paths("")
 
-    def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
+    def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
         return _text_reply("\n".join(["Allowed directories:", *_roots(engine)]))
 
 
@@ -646,28 +597,8 @@ def _text_reply(text: str, measures: dict[str, Any] | None = None) -> Reply:
 
 def _described(error: ReadError, engine: Engine) -> str:
     """Return the text of a failed read, in the form of the original's platform."""
-    path = written_path(error.path)
-    roots = ", ".join(_roots(engine))
-    match error:
-        case errors.OutsideRoot():
-            return f"Access denied - path outside allowed directories: {path} not in {roots}"
-        case errors.PolicyDenied(rule=""):
-            return "Access denied - this tool is denied by policy"
-        case errors.PolicyDenied():
-            return f"Access denied - reading is forbidden by the rule {error.rule}: {path}"
-        case errors.InvalidPath():
-            return f"Access denied - {error}: {path}"
-        case errors.NotRegular(what="directory"):
-            return "EISDIR: illegal operation on a directory, read"
-        case errors.NotRegular(what="file"):
-            return f"ENOTDIR: not a directory, scandir '{path}'"
-        case errors.TooLarge():
-            return f"File too large to return: {error}: {path}"
-        case errors.SystemFailure() if not isinstance(error, errors.Stuck):
-            code = errno.errorcode.get(error.errno, "EIO")
-            if code in _SYSTEM_TEXTS and error.reason == errors.system_text(error.errno):
-                return f"{code}: {_SYSTEM_TEXTS[code]}, open '{path}'"
-    return f"{error}: {path}"
+    name, text = error_text(error, _TEXTS, "node", "open")
+    return f"{text} not in {', '.join(_roots(engine))}" if name == "outside_root" else text
 
 
 def _invalid(text: str) -> BadArguments:
