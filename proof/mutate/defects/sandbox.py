@@ -70,8 +70,8 @@ DEFECTS = (
     Defect(
         name="a library is refused statx and does not fall back",
         file=f"{SRC}/sandbox/decoder.py",
-        old='MISSING = ("statx",)\n',
-        new="MISSING = ()\n",
+        old='MISSING = ("statx", "newfstatat")\n',
+        new='MISSING = ("newfstatat",)\n',
         tests=MODEL,
     ),
     Defect(
@@ -79,13 +79,6 @@ DEFECTS = (
         file=f"{SRC}/sandbox/decoder.py",
         old='    Check("fcntl", 1, "one of",',
         new='    Check("none", 1, "one of",',
-        tests=MODEL,
-    ),
-    Defect(
-        name="a job may name files for their status",
-        file=f"{SRC}/sandbox/decoder.py",
-        old='    Check("newfstatat", 3, "has a bit", (_AT_EMPTY_PATH,)),',
-        new='    Check("none", 3, "has a bit", (_AT_EMPTY_PATH,)),',
         tests=MODEL,
     ),
     Defect(

@@ -82,6 +82,8 @@ class Terminal:
             self._write(f"{visible(entry.name)}{entry.suffix}\n")
         if listing.partial:
             self._write("[more names than can be listed]\n")
+        if listing.left_out:
+            self._write(f"[{listing.left_out} of them no path can contain]\n")
 
     def error(self, error: ReadError, message: str) -> None:
         """Write nothing: the reason is on standard error."""

@@ -59,6 +59,8 @@ class Listing:
     """The directory has more entries than were scanned."""
     last: str = ""
     """The name with which a page ends, that of a directory with a slash; the next page follows it."""
+    left_out: int = 0
+    """The number of names that no path can contain: of keys in a bucket."""
 
 
 def list_directory(guard: Guard, root: Root, rest: str, path: str, after: str | None = None) -> Listing:

@@ -219,6 +219,8 @@ class DirectoryItem:
         header = f"{name}: directory, {counted(total, 'name')}"
         if self._listing.partial:
             header += " seen of more"
+        if self._listing.left_out:
+            header += f", {self._listing.left_out} of which no path can contain"
         if count != total:
             header += f", {self._first}-{self._first + count - 1} shown"
         return (own_lines.header(header), *self._names[:count])

@@ -18,9 +18,10 @@ from urllib.parse import urlsplit
 from eyespan.context import CallContext
 from eyespan.errors import Changed, Missing, NotFound, PermissionRefused, ReadError, StoreFailure
 from eyespan.extras.remote.endpoints import endpoints_of
-from eyespan.extras.remote.relay import UNREACHED, UNUSED, StoreRelay
+from eyespan.extras.remote.relay import UNREACHED, UNTRUSTED, UNUSED, StoreRelay
 from eyespan.extras.remote.store import (
     FIRST_PAUSE_SECONDS,
+    LEFT_OUT,
     MAX_NAMES,
     MAX_TRIES,
     REQUEST_SECONDS,
@@ -30,7 +31,7 @@ from eyespan.extras.remote.store import (
     make_version,
     refused,
 )
-from eyespan.extras.remote.web import MAX_ANSWER_SECONDS, Server
+from eyespan.extras.remote.web import MAX_ANSWER_SECONDS, Server, untrusted
 
 if TYPE_CHECKING:
     from socket import socket
@@ -174,16 +175,21 @@ class BucketStore(Store):
             answer = obstore.list_with_delimiter(self._store, prefix or None)
         except Exception as error:
             raise self._failure(error, asked) from None
-        directories = [path.rstrip("/").rpartition("/")[2] for path in answer["common_prefixes"]]
+        named = [path.rstrip("/").rpartition("/")[2] for path in answer["common_prefixes"]]
+        directories = [name for name in named if name != LEFT_OUT]
+        left_out = len(named) - len(directories)
         objects = {}
         for meta in answer["objects"]:
             path = meta["path"].rstrip("/")
+            if path.rpartition("/")[2] == LEFT_OUT:
+                left_out += 1
+                continue
             # An object with the name of the directory itself marks an empty one.
             objects["" if path == prefix else path.rpartition("/")[2]] = meta["size"]
         if len(directories) + len(objects) <= MAX_NAMES:
-            return ObjectNames(directories, objects, is_cut=False)
+            return ObjectNames(directories, objects, is_cut=False, left_out=left_out)
         kept = list(objects.items())[: max(0, MAX_NAMES - len(directories))]
-        return ObjectNames(directories[:MAX_NAMES], dict(kept), is_cut=True)
+        return ObjectNames(directories[:MAX_NAMES], dict(kept), is_cut=True, left_out=left_out)
 
     def below(self, prefix: str, context: CallContext, asked: str) -> Iterator[tuple[str, ObjectVersion]]:
         import obstore
@@ -217,8 +223,12 @@ class BucketStore(Store):
                     status = int(match[1])
                     if status == UNREACHED:
                         return StoreFailure(asked, f"{self.name} cannot be reached, or its answers break off")
+                    if status == UNTRUSTED:
+                        return StoreFailure(asked, untrusted(self.name, "it cannot be verified"))
                     if status == UNUSED:
-                        return StoreFailure(asked, f"{self.name} sent an answer that is too large, too slow or endless")
+                        return StoreFailure(
+                            asked, f"{self.name} sent an answer that is invalid, too large, too slow or endless"
+                        )
                     return refused(status, asked, self.name)
                 if "timed out" in text:
                     return StoreFailure(asked, f"{self.name} did not answer in time, several times")

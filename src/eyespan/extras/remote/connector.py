@@ -49,7 +49,7 @@ def _run(asked: socket.socket, servers: Sequence[Server], relay: StoreRelay | No
         signal.signal(number, signal.SIG_IGN)  # sent to the whole group of processes by a terminal
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     process.die_with_parent(signal.SIGKILL)
-    _close_all_but([asked.fileno(), *([relay.fileno()] if relay is not None else [])])
+    _close_all_but([asked.fileno(), *(relay.filenos() if relay is not None else [])])
     allowed = {server.place: server for server in servers}
     enter(Needs(ports=tuple(sorted({DNS_PORT, *[port for _, port in allowed]}))))
     if relay is not None:

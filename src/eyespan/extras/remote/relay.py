@@ -5,28 +5,36 @@ HTTP proxy, and the relay sends them on:
 
 - to the host of the store, over TLS where the store has it. An answer that redirects loses its address, so nothing can
   follow it. A listing with a delimiter ends after `MAX_NAMES` names, so a huge directory is not listed whole. Keys
-  that no path can name are left out of listings: with one of them, obstore would refuse the page.
+  that no path can name have the name `LEFT_OUT` in listings: with one of them, obstore would refuse the page.
 - to the services that give credentials to this host. Those without TLS are passed on in the same way; those with TLS
   are tunnels to a fixed set of names.
 - every other address is refused.
 
-Other programs of this machine cannot use it: requests carry a random password.
+Other programs of this machine cannot use it: requests carry a random password. Other users cannot occupy it: their
+connections are closed where the system reports the owner of a connection, and elsewhere the oldest connection that has
+not sent the password makes room for the next.
 """
 
 from __future__ import annotations
 
 import base64
+import errno
 import http.client
 import io
 import os
 import re
 import socket
+import ssl
+import time
 from _thread import LockType, allocate_lock, start_new_thread
+from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlsplit
 from weakref import ref
+from xml.parsers import expat
+from xml.sax.saxutils import escape
 
 from eyespan.errors import StoreFailure
-from eyespan.extras.remote.store import MAX_NAMES
+from eyespan.extras.remote.store import LEFT_OUT, MAX_NAMES
 from eyespan.extras.remote.web import MAX_WHOLE_BYTES, Server
 
 HOP_HEADERS = frozenset(
@@ -43,6 +51,8 @@ UNREACHED = 502
 """The status for a store that cannot be reached or whose answer breaks off; obstore repeats the request."""
 UNUSED = 421
 """The status for an answer that is not passed on; obstore does not repeat the request."""
+UNTRUSTED = 495
+"""The status for a store whose certificate is not accepted."""
 MAX_BODY_BYTES = 1 << 20
 MAX_ERROR_BYTES = 1 << 20
 """The description of an error, which is sent instead of a range."""
@@ -53,7 +63,15 @@ MAX_TOKENS = 256
 """The listings that are under way."""
 IDLE_SECONDS = 60.0
 """The time after which an idle connection or tunnel is closed."""
+FIRST_SECONDS = 2.0
+"""The time for the first bytes of a connection."""
+MAX_STRANGERS = 32
+"""The connections that have not sent the password yet."""
+PAUSE_SECONDS = 0.1
+"""The pause after a connection that could not be accepted, for lack of descriptors or memory."""
 PIECE_BYTES = 1 << 16
+MAX_PAGE_BYTES = 8 << 20
+MAX_PAGE_ELEMENTS = 200_000
 
 
 class StoreRelay:
@@ -70,6 +88,9 @@ class StoreRelay:
         self._pages = ListingPages()
         self._listener: socket.socket | None = None
         self._is_running = False
+        self._strangers: dict[socket.socket, None] = {}
+        self._peers = -1
+        """The table of connections, kept open for a process that is about to lose access to /proc."""
         self._lock = allocate_lock()
 
     def open(self) -> int:
@@ -77,6 +98,10 @@ class StoreRelay:
         with self._lock:
             if self._listener is None:
                 self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+                try:
+                    self._peers = os.open("/proc/net/tcp", os.O_RDONLY | os.O_CLOEXEC)
+                except OSError:
+                    pass  # another system
             return int(self._listener.getsockname()[1])
 
     @property
@@ -89,9 +114,10 @@ class StoreRelay:
         """Return the servers to which it sends requests."""
         return [self._store, *self._services.values(), *self._tunnels.values()]
 
-    def fileno(self) -> int:
-        """Return the descriptor of the open port; -1 if it is not open."""
-        return -1 if self._listener is None else self._listener.fileno()
+    def filenos(self) -> list[int]:
+        """Return the descriptors of the open port."""
+        listener = -1 if self._listener is None else self._listener.fileno()
+        return [fd for fd in (listener, self._peers) if fd >= 0]
 
     def start(self) -> str:
         """Start to answer, with threads of this process, and return the address for a client."""
@@ -108,31 +134,55 @@ class StoreRelay:
             listener, self._listener = self._listener, None
             if listener is not None:
                 listener.close()
+            self._forget_peers()
+
+    def _forget_peers(self) -> None:
+        fd, self._peers = self._peers, -1
+        if fd >= 0:
+            os.close(fd)
 
     def close(self) -> None:
         with self._lock:
             listener, self._listener = self._listener, None
             if listener is not None:
-                try:
-                    listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
-                except OSError:
-                    pass
+                _shut(listener)  # wakes the thread that accepts
                 listener.close()
+            self._forget_peers()
         for server in (self._store, *self._services.values()):
             server.close()
 
     def __del__(self) -> None:
         self.close()
 
+    def admit(self, connection: socket.socket, port: int) -> None:
+        """Answer a connection from this port in a thread, or close it."""
+        with self._lock:
+            is_foreign = _owner(self._peers, port, self._listener) not in (None, os.getuid())
+            if not is_foreign:
+                if len(self._strangers) >= MAX_STRANGERS:
+                    oldest = next(iter(self._strangers))
+                    self._strangers.pop(oldest)
+                    _shut(oldest)
+                self._strangers[connection] = None
+        try:
+            if is_foreign:
+                raise RuntimeError("a connection of another user")
+            start_new_thread(self.answer, (connection,))
+        except RuntimeError:  # or no thread can be started
+            self._strangers.pop(connection, None)
+            connection.close()
+
     def answer(self, connection: socket.socket) -> None:
         """Answer the requests of one connection."""
-        connection.settimeout(IDLE_SECONDS)
+        connection.settimeout(FIRST_SECONDS)
         try:
             with connection, connection.makefile("rb") as lines:
                 while self._answer_one(connection, lines):
                     pass
         except (OSError, ValueError, http.client.HTTPException):
             pass  # the client went away, or is not obstore
+        finally:
+            self._strangers.pop(connection, None)
 
     def _answer_one(self, connection: socket.socket, lines: io.BufferedReader) -> bool:
         """Answer one request, and return True if the connection is used again."""
@@ -144,6 +194,8 @@ class StoreRelay:
         if headers.get("proxy-authorization") != self._expected:
             _send(connection, 407, {"proxy-authenticate": "Basic"}, b"")
             return False
+        self._strangers.pop(connection, None)
+        connection.settimeout(IDLE_SECONDS)
         if method == "CONNECT":
             self._tunnel(connection, target)
             return False
@@ -172,6 +224,8 @@ class StoreRelay:
             kept = {name.lower(): value for name, value in answer.headers.items()}
             if is_store and answer.status == 200:
                 data = self._pages.passed(parse_qs(parts.query), data)
+        except ssl.SSLCertVerificationError:
+            return UNTRUSTED, {}, b""
         except (OSError, ValueError, http.client.HTTPException):
             return UNREACHED, {}, b""
         except StoreFailure:
@@ -197,8 +251,74 @@ class StoreRelay:
             done.acquire()
 
 
+@dataclass(slots=True)
+class _Row:
+    """An object or a directory in a page: where it is, and where its key is."""
+
+    element: str
+    start: int
+    end: int = 0
+    key: str = ""
+    key_start: int = 0
+    key_end: int = 0
+
+
+_KEYS = {"Contents": "Key", "CommonPrefixes": "Prefix", "Blob": "Name", "BlobPrefix": "Name"}
+"""The elements of the rows, and that of the key in each."""
+_TOKENS = ("NextContinuationToken", "NextMarker")
+
+
+@dataclass(slots=True)
+class _Page:
+    """Parses a page of a listing, in pieces. A page that is not plain XML, or too large, raises StoreFailure."""
+
+    data: bytes
+    rows: list[_Row] = field(default_factory=list)
+    token: _Row | None = None
+    _open: list[_Row] = field(default_factory=list)
+    _count: int = 0
+
+    def parse(self) -> None:
+        parser = expat.ParserCreate("utf-8")
+        parser.buffer_text = True
+        parser.StartElementHandler = lambda name, _: self._start(name, parser.CurrentByteIndex)
+        parser.EndElementHandler = lambda _: self._end(parser.CurrentByteIndex)
+        parser.CharacterDataHandler = self._text
+        parser.StartDoctypeDeclHandler = self._refuse
+        try:
+            for at in range(0, len(self.data), PIECE_BYTES):
+                parser.Parse(self.data[at : at + PIECE_BYTES], False)
+            parser.Parse(b"", True)
+        except expat.ExpatError:
+            self._refuse()
+
+    def _refuse(self, *_: object) -> None:
+        raise StoreFailure("", "an invalid listing")
+
+    def _start(self, name: str, at: int) -> None:
+        self._count += 1
+        if self._count > MAX_PAGE_ELEMENTS:
+            self._refuse()
+        self._open.append(_Row(name, at))
+
+    def _text(self, text: str) -> None:
+        if self._open:
+            self._open[-1].key += text
+
+    def _end(self, at: int) -> None:
+        ended = self._open.pop()
+        ended.end = self.data.index(b">", at) + 1
+        parent = self._open[-1] if self._open else None
+        if ended.element in _TOKENS:
+            self.token = ended
+        elif ended.element in _KEYS:
+            self.rows.append(ended)
+        elif parent is not None and _KEYS.get(parent.element) == ended.element:
+            parent.key, parent.key_start, parent.key_end = ended.key, ended.start, ended.end
+
+
 class ListingPages:
-    """Removes odd keys from the pages of listings, and ends those with a delimiter after `MAX_NAMES` names.
+    """Renames odd keys in the pages of listings, and ends those with a delimiter after `MAX_NAMES` names.
 
     The number of names before a page is known by the token that asks for it.
     """
@@ -208,53 +328,75 @@ class ListingPages:
         """Names and pages before the page that a token asks for."""
         self._lock = allocate_lock()
 
-    def passed(self, query: dict[str, list[str]], page: bytes) -> bytes:
+    def passed(self, query: dict[str, list[str]], data: bytes) -> bytes:
         """Return a page of a listing, without its token for the next one if there are enough names.
 
-        Raises: StoreFailure, for a listing that does not end.
+        Raises: StoreFailure, for a listing that is invalid or does not end.
         """
         if "list-type" not in query and "comp" not in query:
-            return page
+            return data
+        if len(data) > MAX_PAGE_BYTES:
+            raise StoreFailure("", "a page is too large")
         has_delimiter = "delimiter" in query
-        page = _ROW.sub(lambda row: b"" if _is_odd(row, has_delimiter) else row[0], page)
-        if not has_delimiter:
-            return page
-        token = (query.get("continuation-token") or query.get("marker") or [""])[0]
-        with self._lock:
-            names, pages = self._before.pop(token, (0, 0)) if token else (0, 0)
-        names += sum([page.count(sign) for sign in (b"<Key>", b"</CommonPrefixes>", b"</Blob>", b"</BlobPrefix>")])
-        pages += 1
-        for name in (b"NextContinuationToken", b"NextMarker"):
-            start = page.find(b"<" + name + b">")
-            end = page.find(b"</" + name + b">", start)
-            if start < 0 or end < 0:
-                continue
-            if names > MAX_NAMES:
-                page = page[:start] + page[end + len(name) + 3 :]
-                return page.replace(b"<IsTruncated>true<", b"<IsTruncated>false<")
-            if pages >= MAX_PAGES:
-                raise StoreFailure("", "a listing does not end")
+        page = _Page(_without_controls(data))
+        page.parse()
+        left_out = escape(query.get("prefix", [""])[0] + LEFT_OUT)
+        edits: list[tuple[int, int, bytes]] = []
+        for row in page.rows:
+            if not has_delimiter and row.element in ("Contents", "Blob") and row.key.endswith("/"):
+                edits.append((row.start, row.end, b""))  # the marker of a directory
+            elif _is_odd(row.key):
+                name = _KEYS[row.element]
+                edits.append((row.key_start, row.key_end, f"<{name}>{left_out}</{name}>".encode()))
+        if has_delimiter and page.token is not None and page.token.key:
+            asked = (query.get("continuation-token") or query.get("marker") or [""])[0]
             with self._lock:
-                while len(self._before) >= MAX_TOKENS:
-                    self._before.pop(next(iter(self._before)))
-                self._before[_header_text(page[start + len(name) + 2 : end])] = (names, pages)
-        return page
+                names, pages = self._before.pop(asked, (0, 0)) if asked else (0, 0)
+                names, pages = names + len(page.rows), pages + 1
+                if names > MAX_NAMES:
+                    edits.append((page.token.start, page.token.end, b""))
+                elif pages >= MAX_PAGES:
+                    raise StoreFailure("", "a listing does not end")
+                else:
+                    while len(self._before) >= MAX_TOKENS:
+                        self._before.pop(next(iter(self._before)))
+                    self._before[page.token.key] = (names, pages)
+            if names > MAX_NAMES:
+                return _edited(page.data, edits).replace(b"<IsTruncated>true<", b"<IsTruncated>false<")
+        return _edited(page.data, edits)
 
 
-_ROW = re.compile(
-    rb"<(Contents|CommonPrefixes|Blob|BlobPrefix)>.*?<(?:Key|Prefix|Name)>(.*?)</(?:Key|Prefix|Name)>.*?</\1>",
-    re.DOTALL,
-)
-"""An object or a directory in a listing."""
-_ODD = re.compile(rb"//|(?:^|/)\.{0,2}/|^$|(?:^|/)\.{1,2}$")
-"""Keys with an empty name, `.` or `..` between slashes."""
+def _edited(data: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
+    pieces, done = [], 0
+    for start, end, new in sorted(edits):
+        if start >= done:
+            pieces += [data[done:start], new]
+            done = end
+    return b"".join([*pieces, data[done:]])
 
 
-def _is_odd(row: re.Match[bytes], has_delimiter: bool) -> bool:
-    """Return True for a key that no path can name. Without a delimiter, the marker of a directory is one as well."""
-    if not has_delimiter and row[1] in (b"Contents", b"Blob") and row[2].endswith(b"/"):
-        return True
-    return _ODD.search(row[2]) is not None
+_NOT_XML = re.compile("&#(x?)([0-9a-fA-F]{1,8});|[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\ud800-\\udfff\\ufffe\\uffff]")
+"""References by number, and characters that XML does not have. Stores send both in keys."""
+
+
+def _without_controls(data: bytes) -> bytes:
+    """Return a page with DEL, which XML has and no path, for every character that XML does not have."""
+
+    def replaced(found: re.Match[str]) -> str:
+        try:
+            char = chr(int(found[2], 16 if found[1] else 10)) if found[2] else "\0"
+        except (ValueError, OverflowError):
+            return "\x7f"
+        return "\x7f" if char < " " or _NOT_XML.match(char) else found[0]
+
+    text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    return _NOT_XML.sub(replaced, text).encode()
+
+
+def _is_odd(key: str) -> bool:
+    """Return True for a key that no path can name: with control characters, or an empty name, `.` or `..` in it."""
+    names = key.removesuffix("/").split("/")
+    return any(char < " " or char == "\x7f" for char in key) or any(name in ("", ".", "..") for name in names)
 
 
 _RANGE = re.compile(r"bytes=([0-9]{1,18})-([0-9]{1,18})")
@@ -268,26 +410,49 @@ def _max_bytes(headers: dict[str, str]) -> int:
     return min(MAX_WHOLE_BYTES, max(MAX_ERROR_BYTES, int(match[2]) - int(match[1]) + 1))
 
 
+_LACKS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED)
+"""The errors after which connections are accepted again."""
+
+
 def _serve(listener: socket.socket, relay: ref[StoreRelay]) -> None:
     """Accept connections while the relay exists. It holds no reference to it, so that a relay that is dropped ends."""
     while True:
         try:
-            connection, _ = listener.accept()
-        except OSError:
-            return  # closed
+            connection, (_, port) = listener.accept()
+        except OSError as error:
+            if error.errno not in _LACKS:
+                return  # closed
+            time.sleep(PAUSE_SECONDS)
+            continue
         running = relay()
         if running is None:
             connection.close()
             return
-        start_new_thread(running.answer, (connection,))
+        running.admit(connection, port)
         del running
 
 
-def _header_text(raw: bytes) -> str:
-    """Return the text of an element without children."""
-    from xml.sax.saxutils import unescape
+def _owner(peers: int, port: int, listener: socket.socket | None) -> int | None:
+    """Return the user whose connection comes from a port of the loopback address; None if that is not known."""
+    if peers < 0 or listener is None:
+        return None
+    here = f"0100007F:{port:04X} 0100007F:{listener.getsockname()[1]:04X} "
+    try:
+        os.lseek(peers, 0, os.SEEK_SET)
+        with open(peers, encoding="ascii", closefd=False) as rows:
+            for row in rows:
+                if here in row:
+                    return int(row.split()[7])
+    except (OSError, ValueError, IndexError):
+        pass  # a table in another form
+    return None
 
-    return unescape(raw.decode("utf-8", "replace"), {"&quot;": '"', "&apos;": "'"})
+
+def _shut(connection: socket.socket) -> None:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass  # the other side was faster
 
 
 def _send(connection: socket.socket, status: int, headers: dict[str, str], data: bytes) -> None:
@@ -305,9 +470,6 @@ def _copy(source: socket.socket, target: socket.socket, done: LockType | None) -
         pass
     finally:
         for each in (source, target):
-            try:
-                each.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
+            _shut(each)
         if done is not None:
             done.release()

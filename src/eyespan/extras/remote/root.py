@@ -11,7 +11,7 @@ from eyespan.context import CallContext
 from eyespan.errors import InvalidPath, NotFound, NotRegular, OutsideRoot, StoreFailure
 from eyespan.extras.remote.address import split_address
 from eyespan.extras.remote.remote_file import FIRST_BYTES, RemoteFile, RemoteStatus, number_of
-from eyespan.extras.remote.store import ObjectVersion
+from eyespan.extras.remote.store import LEFT_OUT, ObjectVersion
 from eyespan.guard.listing import Entry, Listing
 from eyespan.guard.roots import RemoteRoot
 from eyespan.guard.tree import MAX_FILES, SKIPPED, DirectoryFiles, Survey, file_memory, key_of
@@ -145,7 +145,7 @@ class StoreRoot(RemoteRoot):
                 is_denied = policy.rule_against(f"{name}/x", self.canonical) is not None
             if not is_denied:
                 entries.append(entry)
-        return Listing(key or ".", tuple(entries), names.is_cut)
+        return Listing(key or ".", tuple(entries), names.is_cut or names.left_out > 0, left_out=names.left_out)
 
     def keys(self, rest: str, asked: str, policy: Policy) -> Iterator[str]:
         """Yield the paths, below `rest`, of all objects that no rule forbids, in the order of their keys.
@@ -172,11 +172,14 @@ class StoreRoot(RemoteRoot):
         directories: dict[str, list[tuple[str, Key]]] = {"": []}
         denied: dict[str, bool] = {"": False}
         hidden: dict[str, int] = {}
-        count = 0
+        count, is_complete = 0, True
         for name, version in store.below(key, context, asked):
             path = name.removeprefix(prefix)
             if count >= MAX_FILES:
                 break
+            if path.rpartition("/")[2] == LEFT_OUT:
+                is_complete = False
+                continue
             if not path or not SKIPPED.isdisjoint(path.split("/")):
                 continue
             if rule := policy.rule_against(name, self.canonical):
@@ -193,7 +196,7 @@ class StoreRoot(RemoteRoot):
         survey = Survey(
             key or ".",
             {path: DirectoryFiles(sorted(directories[path])) for path in sorted(directories)},
-            count < MAX_FILES,
+            is_complete and count < MAX_FILES,
             hidden,
         )
         chosen = [f"{directory}{name}" for directory, names in choose(survey).items() for name in names]

@@ -16,6 +16,8 @@ FIRST_PAUSE_SECONDS = 0.1
 """The pause before the first repetition; each is three times as long as the one before."""
 MAX_NAMES = 10_000
 MAX_ETAG_CHARS = 1024
+LEFT_OUT = "[a key that no path can name]"
+"""The name, in listings, of keys with control characters, empty names or dots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +47,11 @@ class ObjectNames:
     """Sizes in bytes by name. The name "" marks an empty directory."""
     is_cut: bool
     """There are more."""
+    left_out: int = 0
+    """The number of keys that no path can name."""
 
     def __bool__(self) -> bool:
-        return bool(self.directories or self.objects)
+        return bool(self.directories or self.objects or self.left_out)
 
 
 class Store:

@@ -14,10 +14,11 @@ import io
 import ipaddress
 import re
 import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from eyespan.context import CallContext
@@ -32,10 +33,6 @@ from eyespan.extras.remote.store import (
     make_version,
     refused,
 )
-
-if TYPE_CHECKING:
-    import ssl
-
 
 MAX_WHOLE_BYTES = 32 << 20
 """The largest file that is read from a server without ranges."""
@@ -205,6 +202,8 @@ class Server:
             context.count_store(1, 0)
             try:
                 status, current, data = self._request(path, headers, start, size_bytes, version, context, asked)
+            except ssl.SSLCertVerificationError as error:
+                raise StoreFailure(asked, untrusted(self.name, error.verify_message)) from None
             except (OSError, http.client.HTTPException):
                 if not tries_left:
                     raise StoreFailure(asked, f"{self.name} cannot be reached, or its answers break off") from None
@@ -355,6 +354,8 @@ class Server:
                 return self._ssl_context().wrap_socket(connected, server_hostname=self._host)
             except OSError as error:
                 connected.close()
+                if isinstance(error, ssl.SSLCertVerificationError):
+                    raise
                 failure = error
             except BaseException:
                 connected.close()
@@ -403,8 +404,6 @@ class Server:
 
     def _ssl_context(self) -> ssl.SSLContext:
         if self._ssl is None:
-            import ssl
-
             self._ssl = ssl.create_default_context()
         return self._ssl
 
@@ -441,6 +440,11 @@ class WebStore(Store):
 
     def below(self, prefix: str, context: CallContext, asked: str) -> Iterator[tuple[str, ObjectVersion]]:
         raise NotRegular(asked, what="web directory")
+
+
+def untrusted(name: str, reason: str) -> str:
+    """Return the message for a certificate that is not accepted."""
+    return f"the certificate of {name} is not accepted: {reason}; SSL_CERT_FILE names the authorities to trust"
 
 
 def is_metadata(text: str) -> bool:
