@@ -35,6 +35,13 @@ def test_only_a_problem_fails(directory, eyespan, monkeypatch):
     assert "\n! guard " in out
 
 
+def test_a_system_without_proc_is_a_problem(directory, eyespan, monkeypatch):
+    monkeypatch.setattr("eyespan.cli.doctor.choose_backend", lambda: "walk")
+    monkeypatch.setattr("eyespan.guard.openat.PROC", "/no such directory")
+
+    assert "\n! /proc " in eyespan("doctor")[1]
+
+
 def test_the_name_of_a_root_stays_on_its_line(tmp_path, eyespan):
     root = tmp_path / "a\nb\x1b[31m\u202e"
     root.mkdir()

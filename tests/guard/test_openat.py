@@ -25,6 +25,9 @@ def test_openat2_is_available_if_a_call_succeeds(monkeypatch):
         patch.setattr(openat, "os", FakeOs(open=failing(errno.EACCES)))
         assert not openat.available()
     with monkeypatch.context() as patch:
+        patch.setattr(openat, "PROC", "/no such directory")  # what is found could not be opened
+        assert not openat.available()
+    with monkeypatch.context() as patch:
         patch.setattr(_native, "open_beneath", failing(errno.ENOSYS))
         assert not openat.available()
     with monkeypatch.context() as patch:

@@ -64,6 +64,9 @@ ATTEMPTS = """
     def connect(address=("127.0.0.1", port), kind=socket.SOCK_STREAM, family=socket.AF_INET):
         with socket.socket(family, kind) as link:
             link.connect(address)
+    def datagram():
+        with socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0] as link:
+            link.sendto(b"", os.environ["DATAGRAM"])
     def listen():
         with socket.socket() as link:
             link.bind(("127.0.0.1", 0))
@@ -99,6 +102,7 @@ ATTEMPTS = """
         "udp": tried(lambda: connect(kind=socket.SOCK_DGRAM)),
         "unix": tried(lambda: connect(os.environ["UNIX"], family=socket.AF_UNIX)),
         "abstract": tried(lambda: connect(chr(0) + os.environ["ABSTRACT"], family=socket.AF_UNIX)),
+        "datagram": tried(datagram),
         "listen": tried(listen),
         "exec": tried(lambda: run("/bin/true")),
         "signal": tried(lambda: os.kill(os.getppid(), 0)),
@@ -111,7 +115,7 @@ EXPECTED = {
     ),
     **dict.fromkeys(("make a directory", "temporary file", "exec"), "EACCES"),
     **dict.fromkeys(("make a link", "cut in a root"), "EPERM"),
-    **dict.fromkeys(("mode", "owner", "tcp", "udp", "unix", "abstract", "listen", "signal"), "EPERM"),
+    **dict.fromkeys(("mode", "owner", "tcp", "udp", "unix", "abstract", "datagram", "listen", "signal"), "EPERM"),
 }
 
 
@@ -128,11 +132,14 @@ def attempts(tree, tmp_path):
             abstract = stack.enter_context(socket.socket(socket.AF_UNIX))
             abstract.bind("\0eyespan-sandbox-" + str(os.getpid()))
             abstract.listen()
+            receiver = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+            receiver.bind(str(tmp_path / "receiver"))
             return inside(
                 ATTEMPTS,
                 tree,
                 PORT=str(listener.getsockname()[1]),
                 UNIX=str(tmp_path / "socket"),
+                DATAGRAM=str(tmp_path / "receiver"),
                 ABSTRACT=f"eyespan-sandbox-{os.getpid()}",
                 **how,
             )

@@ -10,6 +10,13 @@ BLOCKING = "tests/guard/test_blocking.py"
 
 DEFECTS = (
     Defect(
+        name="openat2 is used without /proc",
+        file=f"{SRC}/guard/openat.py",
+        old=" or not os.path.isdir(PROC)",
+        new="",
+        tests="tests/guard/test_openat.py -k available",
+    ),
+    Defect(
         name="openat2 in C may leave the root",
         file=f"{SRC}/_native/fast.c",
         old="BENEATH | NO_MAGICLINKS | NO_SYMLINKS}",

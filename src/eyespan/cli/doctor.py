@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -10,7 +11,7 @@ from importlib.util import find_spec
 from eyespan import plugins
 from eyespan.cli.options import Arguments, Parser
 from eyespan.escape import in_plain_words, visible
-from eyespan.guard import choose_backend
+from eyespan.guard import choose_backend, openat
 from eyespan.kinds import Kind
 
 HELP = """\
@@ -84,6 +85,8 @@ def checks(arguments: Arguments) -> Iterator[tuple[str, str, str]]:
     yield "eyespan", OK, f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.release()}"
     backend = choose_backend()
     yield "guard", _state(backend != "portable"), f"{backend}: {GUARDS[backend]}"
+    if backend in ("openat2", "walk") and not os.path.isdir(openat.PROC):
+        yield "/proc", PROBLEM, "not mounted: files are opened by name and compared, and file systems are not known"
     is_fast = _native.BACKEND == "c"
     slow = "Python; a C compiler at install time makes them several times faster"
     yield "inner loops", OK if is_fast else NOT_INSTALLED, "C" if is_fast else slow

@@ -49,7 +49,7 @@ class PositionedFile(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         if whence == os.SEEK_END:
-            offset += os.fstat(self._fd).st_size if self._fd >= 0 else self._file.seek(0, os.SEEK_END)
+            offset += os.lseek(self._fd, 0, os.SEEK_END) if self._fd >= 0 else self._file.seek(0, os.SEEK_END)
         elif whence == os.SEEK_CUR:
             offset += self._position
         self._position = max(0, offset)

@@ -20,7 +20,6 @@ from eyespan.sandbox.seccomp import Check
 _RESERVED_BYTES = 1 << 30 if "t" in getattr(sys, "abiflags", "") else 0
 """Address space that the allocator of a free-threaded Python reserves at its start, whatever it uses."""
 _CLONE_THREAD = 0x00010000
-_AT_EMPTY_PATH = 0x1000
 _F_DUPFD, _F_GETFD, _F_SETFD, _F_GETFL, _F_DUPFD_CLOEXEC = 0, 1, 2, 3, 1030
 
 ALLOWED = (
@@ -35,12 +34,13 @@ ALLOWED = (
 """The groups of calls that a decoder needs. It writes its answer to an open socket with write()."""
 CHECKS = (
     Check("clone", 0, "has a bit", (_CLONE_THREAD,)),  # a thread, not a process
-    Check("newfstatat", 3, "has a bit", (_AT_EMPTY_PATH,)),  # newer C libraries use it for fstat
+    Check("prlimit64", 0, "one of", (0,)),  # of this process
     Check("prlimit64", 2, "is null"),  # only to read a limit
+    Check("sched_getaffinity", 0, "one of", (0,)),
     Check("fcntl", 1, "one of", (_F_DUPFD, _F_GETFD, _F_SETFD, _F_GETFL, _F_DUPFD_CLOEXEC)),  # no F_SETOWN, no leases
 )
-MISSING = ("statx",)
-"""Calls that libraries try first and do without."""
+MISSING = ("statx", "newfstatat")
+"""Calls that libraries try and do without. A filter cannot read a path, so it cannot tell newfstatat from fstat."""
 
 
 class DecoderSandbox:

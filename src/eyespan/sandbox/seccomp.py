@@ -30,8 +30,8 @@ _X32_BIT = 0x40000000
 _TABLE = {
     "descriptors": """
         read 0 63, write 1 64, readv 19 65, writev 20 66, pread64 17 67, preadv 295 69, preadv2 327 286, pwrite64 18 68,
-        lseek 8 62, close 3 57, dup 32 23, dup2 33 -, dup3 292 24, fcntl 72 25, fstat 5 80, newfstatat 262 79,
-        fadvise64 221 223, poll 7 -, ppoll 271 73, select 23 -, pselect6 270 72
+        lseek 8 62, close 3 57, dup 32 23, dup2 33 -, dup3 292 24, fcntl 72 25, fstat 5 80, fadvise64 221 223,
+        poll 7 -, ppoll 271 73, select 23 -, pselect6 270 72
     """,
     "memory": """
         mmap 9 222, munmap 11 215, mprotect 10 226, mremap 25 216, madvise 28 233, brk 12 214
@@ -41,7 +41,7 @@ _TABLE = {
     """,
     "threads": """
         clone 56 220, exit 60 93, exit_group 231 94, futex 202 98, futex_waitv 449 449, set_robust_list 273 99,
-        get_robust_list 274 100, rseq 334 293, membarrier 324 283, set_tid_address 218 96, arch_prctl 158 -,
+        rseq 334 293, membarrier 324 283, set_tid_address 218 96, arch_prctl 158 -,
         sched_yield 24 124, sched_getaffinity 204 123
     """,
     "own facts": """
@@ -57,8 +57,8 @@ _TABLE = {
         uname 63 160, sysinfo 99 179, getcpu 309 168
     """,
     "files": """
-        open 2 -, openat 257 56, openat2 437 437, stat 4 -, lstat 6 -, statx 332 291, access 21 -, faccessat 269 48,
-        faccessat2 439 439, readlink 89 -, readlinkat 267 78, getdents64 217 61, statfs 137 43,
+        open 2 -, openat 257 56, openat2 437 437, stat 4 -, lstat 6 -, newfstatat 262 79, statx 332 291, access 21 -,
+        faccessat 269 48, faccessat2 439 439, readlink 89 -, readlinkat 267 78, getdents64 217 61, statfs 137 43,
         fstatfs 138 44
     """,
     "written files": """

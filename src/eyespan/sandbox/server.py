@@ -72,9 +72,11 @@ CHECKS = (
     Check("fcntl", 1, "one of", (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032, 1033, 1034)),
     Check("prlimit64", 0, "one of", (0,)),  # of this process
     Check("socketpair", 0, "one of", (1,)),  # AF_UNIX
+    # SOCK_STREAM and SOCK_SEQPACKET, with or without the two flags: a datagram can be sent to any socket with a name.
+    Check("socketpair", 1, "one of", (1, 0x801, 0x80001, 0x80801, 5, 0x805, 0x80005, 0x80805)),
 )
 NETWORK_CHECKS = (
-    Check("socket", 0, "one of", (1, 2, 10, 16)),  # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK: a name is looked up
+    Check("socket", 0, "one of", (2, 10, 16)),  # AF_INET, AF_INET6, AF_NETLINK: a name is looked up
 )
 LOOPBACK_CHECKS = (
     Check("socket", 0, "one of", (2,)),  # AF_INET
