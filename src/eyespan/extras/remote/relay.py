@@ -269,7 +269,7 @@ _TOKENS = ("NextContinuationToken", "NextMarker")
 
 
 @dataclass(slots=True)
-class _Page:
+class _ListingPage:
     """Parses a page of a listing, in pieces. A page that is not plain XML, or too large, raises StoreFailure."""
 
     data: bytes
@@ -338,7 +338,7 @@ class ListingPages:
         if len(data) > MAX_PAGE_BYTES:
             raise StoreFailure("", "a page is too large")
         has_delimiter = "delimiter" in query
-        page = _Page(_without_controls(data))
+        page = _ListingPage(_without_controls(data))
         page.parse()
         left_out = escape(query.get("prefix", [""])[0] + LEFT_OUT)
         edits: list[tuple[int, int, bytes]] = []
