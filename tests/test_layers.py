@@ -45,6 +45,7 @@ MODULE_CYCLES: list[list[str]] = [
 """Cycles of modules inside one package."""
 
 OPENING_FILES = {
+    "extras/http/auth/oauth.py": "addresses of the issuer, by https",
     "extras/bulk/export.py": "the result that a person named, and the one before it",
     "cli/audit.py": "the audit log that a person named",
     "extras/hosts/setup_command.py": "the configuration of the host that a person named",
@@ -97,7 +98,7 @@ PARSING = {
     "config.py": "eyespan.toml, whose size, keys and numbers are checked before",
     "dialects/native/arguments.py": "the arguments of a call",
     "extras/remote/endpoints.py": "the key of a service account that the host named",
-    "extras/remote/relay.py": "the token of a page of names, which it only compares",
+    "extras/remote/relay.py": "pages of names, within limits",
     "extras/remote/web.py": "the time in a header of a web server",
     "extras/hosts/calls.py": "the arguments of a call",
     "extras/hosts/config_text.py": "the configuration of the host that a person named",
@@ -159,8 +160,8 @@ BUDGETS = {
     "documents": (8_000, 7_500),
     "languages": (4_000, 4_000),
     "families": (2_300, 2_300),
-    "http": (3_600, 3_200),
-    "remote": (1_500, 1_200),
+    "http": (3_660, 3_200),
+    "remote": (1_560, 1_200),
     "bulk and hosts": (2_500, 1_500),
 }
 """The most lines of code of each part, without comments and docstrings, and the goal beside it. A new ability names the

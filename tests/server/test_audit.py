@@ -177,6 +177,17 @@ def test_at_most_four_old_files_are_kept(tmp_path):
     assert logged(log)[-1]["number"] == 19
 
 
+def test_no_name_breaks_a_line(tmp_path):
+    log = tmp_path / "audit.jsonl"
+    name = "".join([chr(code) for code in range(0x20000) if not 0xD800 <= code < 0xE000])
+    writer = Audit(str(log))
+    writer.write({"path": name})
+    writer.close()
+
+    assert len(log.read_text("utf-8").splitlines()) == 1
+    assert logged(log)[0]["path"] == name
+
+
 def test_a_log_that_was_moved_is_created_again(tmp_path):
     log = tmp_path / "audit.jsonl"
     writer = Audit(str(log))

@@ -3,6 +3,90 @@
 from proof.mutate.defect import SRC, Defect
 
 DEFECTS = (
+    Defect(
+        name="tokens with unknown keys wait without a limit",
+        file=f"{SRC}/extras/http/auth/oauth.py",
+        old="if self._waiting >= MAX_WAITING:",
+        new="if False:",
+        tests="tests/extras/http/auth/test_oauth.py -k hangs",
+    ),
+    Defect(
+        name="a failed fetch of keys has no pause",
+        file=f"{SRC}/extras/http/auth/oauth.py",
+        old="if is_idle and now - self._fetch_time >= PAUSE_SECONDS:",
+        new="if is_idle and (self._failure or now - self._fetch_time >= PAUSE_SECONDS):",
+        tests="tests/extras/http/auth/test_oauth.py -k pause",
+    ),
+    Defect(
+        name="a token is wrong while the keys are unknown",
+        file=f"{SRC}/extras/http/auth/oauth.py",
+        old="            if self._failure:\n                raise IssuerUnavailable(self._failure)\n",
+        new="",
+        tests="tests/extras/http/auth/test_oauth.py -k right_or_wrong",
+    ),
+    Defect(
+        name="keys come by a redirect",
+        file=f"{SRC}/extras/http/auth/oauth.py",
+        old="build_opener(ProxyHandler({}), _NoRedirects)",
+        new="build_opener(ProxyHandler({}))",
+        tests="tests/extras/http/auth/test_oauth.py -k redirect",
+    ),
+    Defect(
+        name="keys come by a proxy",
+        file=f"{SRC}/extras/http/auth/oauth.py",
+        old="build_opener(ProxyHandler({}), _NoRedirects)",
+        new="build_opener(_NoRedirects)",
+        tests="tests/extras/http/auth/test_oauth.py -k redirect",
+    ),
+    Defect(
+        name="keys come without TLS",
+        file=f"{SRC}/extras/http/auth/oauth.py",
+        old="    _require_secure(url)\n    with build",
+        new="    with build",
+        tests="tests/extras/http/auth/test_oauth.py -k without_tls",
+    ),
+    Defect(
+        name="long subjects are one caller",
+        file=f"{SRC}/extras/http/auth/oauth.py",
+        old="sha256(value.encode(",
+        new="sha256(value[:100].encode(",
+        tests="tests/extras/http/auth/test_oauth.py -k different",
+    ),
+    Defect(
+        name="a subject and a client are one caller",
+        file=f"{SRC}/extras/http/auth/oauth.py",
+        old='f"{kind}:{visible',
+        new='f"{visible',
+        tests="tests/extras/http/auth/test_oauth.py -k different",
+    ),
+    Defect(
+        name="a token without a holder is accepted",
+        file=f"{SRC}/extras/http/auth/oauth.py",
+        old="isinstance(value := claims.get(kind), str) and value:",
+        new='isinstance(value := claims.get(kind, ""), str):',
+        tests="tests/extras/http/auth/test_oauth.py -k without_a_holder",
+    ),
+    Defect(
+        name="an object of scopes is a list",
+        file=f"{SRC}/extras/http/auth/oauth.py",
+        old="scope if isinstance(scope, list) else []",
+        new="scope",
+        tests="tests/extras/http/auth/test_oauth.py -k without_a_holder",
+    ),
+    Defect(
+        name="a caller takes all places",
+        file=f"{SRC}/extras/http/call_pool.py",
+        old="shares[call.session.caller] < self._max_share",
+        new="True",
+        tests="tests/extras/http/test_call_pool.py -k share",
+    ),
+    Defect(
+        name="an audit line has a line break for some readers",
+        file=f"{SRC}/server/audit.py",
+        old='for char in "\\x85\\u2028\\u2029":',
+        new='for char in "":',
+        tests="tests/server/test_audit.py -k breaks",
+    ),
     # --- rules ---
     Defect(
         name="rules depend on case",

@@ -44,6 +44,8 @@ class Audit:
     def write(self, line: dict[str, Any]) -> None:
         """Append one line, with the current time. Raises: OSError if the file does not hold the whole line."""
         data = b"".join(json_messages.dumps(valid_tree({"time": timestamp(time.time()), **line}))) + b"\n"
+        for char in "\x85\u2028\u2029":  # valid in JSON, but a line break for some readers
+            data = data.replace(char.encode(), b"\\u%04x" % ord(char))
         with self._lock:
             self._prepare(len(data))
             if os.write(self._fd, data) != len(data):

@@ -41,10 +41,10 @@ class Scripted:
 class Desk:
     """Calls over a scripted session, in the running loop."""
 
-    def __init__(self, max_running):
-        self.session = Scripted()
+    def __init__(self, max_running, max_share=None):
+        self.session = self.first = Scripted()
         self.metrics = Metrics()
-        self.calls = CallPool(asyncio.get_running_loop(), max_running, self.metrics)
+        self.calls = CallPool(asyncio.get_running_loop(), max_running, self.metrics, max_share=max_share)
         self.answered = {}
 
     def start(self, name, act=""):
@@ -117,6 +117,21 @@ async def occupied():
     _, first = desk.start("first", "wait")
     await until(lambda: desk.session.ran)
     return desk, first
+
+
+def test_a_caller_has_no_more_than_its_share():
+    async def run():
+        desk = Desk(4, max_share=2)
+        greedy = [desk.start(f"greedy {number}", "wait")[1] for number in range(6)]
+        desk.session = other = Scripted()
+        other.caller = "other"
+        answer = await desk.start("small")[1]
+        answered = list(desk.answered)
+        desk.first.gate.set()
+        await asyncio.gather(*greedy)
+        return answer["result"]["content"][0]["text"], answered, len(desk.first.ran)
+
+    assert asyncio.run(run()) == ("small", ["small"], 6)
 
 
 def test_a_call_that_waits_for_too_long_is_refused_and_never_runs():

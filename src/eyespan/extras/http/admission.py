@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from eyespan.extras.http import checks, oauth_metadata
-from eyespan.extras.http.auth import Caller, OAuthIssuer
+from eyespan.extras.http.auth import Caller, IssuerUnavailable, OAuthIssuer
 from eyespan.extras.http.auth.rate import RateLimiter
 from eyespan.extras.http.checks import Rejected
+from eyespan.server import messages
 
 if TYPE_CHECKING:
     from eyespan.extras.http.http_worker import WorkerSetup
@@ -20,6 +21,10 @@ WITH_TOKEN = frozenset(("mcp", "metrics", "view", "view call"))
 """The routes that need a token."""
 ANYONE = Caller("anyone")
 """The caller of every request if no token is required."""
+
+
+Verdict = Caller | Rejected | None
+"""The holder of a token; None is a wrong token."""
 
 
 class Admission:
@@ -39,6 +44,8 @@ class Admission:
             self._challenge = oauth_metadata.challenge(self._authenticator)
         self._rules = checks.rules_of(setup.options, setup.port, metadata_path=metadata_path)
         self._failures = RateLimiter(checks.MAX_FAILURES, checks.MAX_FAILURES, slots=setup.slots, prefix="address ")
+        self._verifying: set[asyncio.Task[Verdict]] = set()
+        """The tasks of `verify`; the loop itself keeps no reference to them."""
         self._limiters: dict[tuple[int, str], RateLimiter] = {}
 
     def check(self, incoming: Incoming, address: str) -> None:
@@ -60,16 +67,19 @@ class Admission:
         else:
             self.check_caller(incoming, None if token is None else self._authenticator.find(token), address)
 
-    def verify(self, token: str, loop: asyncio.AbstractEventLoop, done: Callable[[Caller | None], None]) -> None:
-        """Check a token of the issuer in a thread, since its keys may have to be fetched; call `done` in the loop."""
+    def verify(self, token: str, loop: asyncio.AbstractEventLoop, done: Callable[[Verdict], None]) -> None:
+        """Check a token of the issuer, whose keys may have to be fetched; call `done` in the loop."""
         issuer = self._authenticator
         assert isinstance(issuer, OAuthIssuer)
-        future = loop.run_in_executor(None, issuer.verify, token)
-        future.add_done_callback(lambda found: done(found.result() if found.exception() is None else None))
+        self._verifying.add(task := loop.create_task(_verdict(issuer, token)))
+        task.add_done_callback(self._verifying.discard)
+        task.add_done_callback(lambda found: None if found.cancelled() else done(found.result()))
 
-    def check_caller(self, incoming: Incoming, caller: Caller | None, address: str) -> None:
+    def check_caller(self, incoming: Incoming, caller: Verdict, address: str) -> None:
         """Check everything about the headers that depends on the caller; None is a wrong token. Raises: Rejected."""
         head = incoming.head()
+        if isinstance(caller, Rejected):
+            raise caller
         if caller is None:
             raise self._wrong_token(address, has_token=b"authorization" in head.headers)
         incoming.caller = caller
@@ -103,3 +113,13 @@ class Admission:
             raise Rejected(
                 429, "rate", f"{caller.name} made more than {rate} calls in a minute; {remedy}", retry_after=wait
             )
+
+
+async def _verdict(issuer: OAuthIssuer, token: str) -> Verdict:
+    try:
+        return await issuer.caller(token)
+    except IssuerUnavailable as error:
+        return Rejected(503, "token", f"tokens of {issuer.issuer} cannot be checked: {error}", retry_after=1)
+    except Exception as error:
+        messages.log(error)
+        return Rejected(503, "token", "the token cannot be checked", retry_after=1)

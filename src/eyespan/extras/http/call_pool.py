@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from _queue import SimpleQueue
 from _thread import start_new_thread
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -81,8 +81,14 @@ class CallPool:
         max_running: int,
         metrics: Metrics,
         telemetry: Telemetry | None = None,
+        *,
+        max_share: int | None = None,
     ) -> None:
+        """`max_share` is the number of calls of one caller that run at once."""
         self._loop = loop
+        self._max_share = max_running if max_share is None else max_share
+        self._running_of: Counter[str] = Counter()
+        """The running calls of each caller."""
         self._telemetry = telemetry
         self._max_running = max_running
         self._metrics = metrics
@@ -117,7 +123,7 @@ class CallPool:
 
     def _fill(self) -> None:
         """Pass calls that wait to threads."""
-        while self._waiting and self._running < self._max_running:
+        while self._running < self._max_running and (call := self._first_within_share()) is not None:
             if self._running == self._threads:
                 try:
                     start_new_thread(self._run_thread, ())
@@ -125,7 +131,13 @@ class CallPool:
                     return
                 self._threads += 1
             self._running += 1
-            self._queue.put(self._waiting.popleft())
+            self._running_of[call.session.caller] += 1
+            self._waiting.remove(call)
+            self._queue.put(call)
+
+    def _first_within_share(self) -> PendingCall | None:
+        shares = self._running_of
+        return next((call for call in self._waiting if shares[call.session.caller] < self._max_share), None)
 
     def _run_thread(self) -> None:
         while True:
@@ -158,6 +170,10 @@ class CallPool:
     def _finish(self, call: PendingCall) -> None:
         if call.is_pooled:
             self._running -= 1
+            caller = call.session.caller
+            self._running_of[caller] -= 1
+            if not self._running_of[caller]:
+                del self._running_of[caller]
             self._fill()
         if call.context.cancelled:
             call.answer = messages.cancelled(call.message.request_id)

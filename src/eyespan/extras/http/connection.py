@@ -19,7 +19,7 @@ from eyespan.extras.http.request_parser import RequestParser
 from eyespan.server import messages
 
 if TYPE_CHECKING:
-    from eyespan.extras.http.auth import Caller
+    from eyespan.extras.http.admission import Verdict
     from eyespan.extras.http.eviction import Candidate, Phase
     from eyespan.extras.http.http_server import HttpServer
     from eyespan.extras.http.incoming import Incoming
@@ -189,7 +189,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport.pause_reading()
         self._server.admission.verify(token, self._server.loop, lambda caller: self._verified(incoming, caller))
 
-    def _verified(self, incoming: Incoming, caller: Caller | None) -> None:
+    def _verified(self, incoming: Incoming, caller: Verdict) -> None:
         if not self.is_open:
             return
         if not self._waiting:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from eyespan.escape import in_plain_words
 from eyespan.extras.http import eviction
 from eyespan.extras.http.admission import Admission
-from eyespan.extras.http.auth import Tokens
+from eyespan.extras.http.auth import OAuthIssuer, Tokens
 from eyespan.extras.http.call_pool import CallPool
 from eyespan.extras.http.cancellation import Cancellations
 from eyespan.extras.http.checks import Rejected
@@ -61,7 +61,10 @@ class HttpServer:
             from eyespan.extras.http.telemetry import Telemetry
 
             self._telemetry = Telemetry()
-        self.calls = CallPool(loop, setup.options.calls, setup.metrics, self._telemetry)
+        # With several callers, each has at most half of the places, so that none keeps the others waiting.
+        is_shared = isinstance(setup.authenticator, OAuthIssuer) or len(getattr(setup.authenticator, "callers", ())) > 1
+        max_share = max(1, setup.options.calls // 2) if is_shared else None
+        self.calls = CallPool(loop, setup.options.calls, setup.metrics, self._telemetry, max_share=max_share)
         self.cancellations = Cancellations(setup.mailbox)
         self.page = setup.page
         self.admission = Admission(setup)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import re
 import socket
@@ -12,14 +13,20 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from eyespan.extras.http.auth import Caller, OAuthIssuer, oauth
+from eyespan.extras.http.auth import Caller, IssuerUnavailable, OAuthIssuer, oauth
 from tests.server.clients import HttpServer
 
 RESOURCE = "https://read.example/mcp"
+ANN = Caller(f"sub:ann#{hashlib.sha256(b'ann').hexdigest()[:16]}")
+UNKNOWN = "unknown"
 
 
 def holder(issuer, token):
-    return asyncio.run(issuer.caller(token))
+    """Return the holder of a token, None, or `UNKNOWN`."""
+    try:
+        return asyncio.run(issuer.caller(token))
+    except IssuerUnavailable:
+        return UNKNOWN
 
 
 class Issuer:
@@ -32,12 +39,17 @@ class Issuer:
         self.keys = {"k1": self._new_key()}
         self.fetches = 0
         self.is_down = False
+        self.is_hanging = threading.Event()
+        self.is_hanging.set()
+        self.jwks_uri = ""
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
                 outer.fetches += self.path == "/keys"
-                self.send_response(500 if outer.is_down else 200)
+                outer.is_hanging.wait(60)
+                self.send_response(302 if self.path == "/redirect" else 500 if outer.is_down else 200)
+                self.send_header("Location", "/keys")
                 self.end_headers()
                 self.wfile.write(json.dumps(outer._document(self.path)).encode())
 
@@ -53,7 +65,7 @@ class Issuer:
         from jwt.algorithms import ECAlgorithm
 
         if path == "/.well-known/oauth-authorization-server":
-            return {"issuer": self.url, "jwks_uri": f"{self.url}/keys"}
+            return {"issuer": self.url, "jwks_uri": self.jwks_uri or f"{self.url}/keys"}
         if path != "/keys":
             return {}
         public = [(name, json.loads(ECAlgorithm.to_jwk(key.public_key()))) for name, key in self.keys.items()]
@@ -104,7 +116,7 @@ class Clock:
 def test_an_access_token_of_the_issuer_is_accepted(issuer):
     checked = OAuthIssuer(issuer.url, RESOURCE, ("read",))
 
-    assert holder(checked, issuer.sign()) == Caller("ann")
+    assert holder(checked, issuer.sign()) == ANN
 
 
 def test_other_access_tokens_are_refused(issuer):
@@ -139,9 +151,9 @@ def test_a_withdrawn_key_is_refused_after_its_lifetime(issuer):
     clock.seconds = oauth.KEYS_SECONDS
     forged = issuer.sign("k1", signing=withdrawn, sub="mallory")
 
-    assert accepted == [Caller("ann")]
+    assert accepted == [ANN]
     assert [holder(checked, each) for each in (token, forged)] == [None, None]
-    assert holder(checked, issuer.sign("k2")) == Caller("ann")
+    assert holder(checked, issuer.sign("k2")) == ANN
 
 
 def test_a_withdrawn_key_is_refused_after_its_lifetime_though_the_issuer_is_down(issuer):
@@ -156,8 +168,8 @@ def test_a_withdrawn_key_is_refused_after_its_lifetime_though_the_issuer_is_down
     issuer.is_down = False
     clock.seconds += oauth.PAUSE_SECONDS
 
-    assert holders == [Caller("ann"), Caller("ann"), None]
-    assert holder(checked, token) == Caller("ann")
+    assert holders == [ANN, ANN, UNKNOWN]
+    assert holder(checked, token) == ANN
 
 
 def test_keys_in_use_are_fetched_again_before_they_expire(issuer):
@@ -167,7 +179,7 @@ def test_keys_in_use_are_fetched_again_before_they_expire(issuer):
     for clock.seconds in range(0, 1200, 10):
         holders.append(holder(checked, issuer.sign()))
 
-    assert holders == [Caller("ann")] * 120
+    assert holders == [ANN] * 120
     assert issuer.fetches == 1200 / oauth.RENEWAL_SECONDS
 
 
@@ -178,7 +190,7 @@ def test_a_new_key_is_fetched_when_a_token_names_it(issuer):
     issuer.replace_key()
     clock.seconds = oauth.PAUSE_SECONDS
 
-    assert holder(checked, issuer.sign("k2")) == Caller("ann")
+    assert holder(checked, issuer.sign("k2")) == ANN
 
 
 @pytest.mark.parametrize("is_down", [False, True])
@@ -189,13 +201,81 @@ def test_unknown_keys_cause_one_fetch_in_each_pause(issuer, is_down):
     key = issuer.keys["k1"]
     for clock.seconds in (0, oauth.PAUSE_SECONDS - 1, oauth.PAUSE_SECONDS):
         for number in range(10):
-            assert holder(checked, issuer.sign(f"unknown {number}", signing=key)) is None
+            assert holder(checked, issuer.sign(f"unknown {number}", signing=key)) == (UNKNOWN if is_down else None)
 
     assert issuer.fetches == 2
 
 
-def test_without_the_keys_of_the_issuer_no_token_is_accepted():
-    assert holder(OAuthIssuer("http://127.0.0.1:9", RESOURCE, ()), "a.b.c") is None
+def test_without_the_keys_of_the_issuer_no_token_is_right_or_wrong(issuer):
+    assert holder(OAuthIssuer("http://127.0.0.1:9", RESOURCE, ()), issuer.sign()) == UNKNOWN
+
+
+def test_known_keys_are_used_while_the_issuer_hangs(issuer):
+    """Tokens with unknown keys wait together for one fetch, and no more of them than the limit."""
+    clock = Clock()
+    checked = OAuthIssuer(issuer.url, RESOURCE, (), f"{issuer.url}/keys", clock=clock)
+    holder(checked, issuer.sign())
+    clock.seconds = oauth.PAUSE_SECONDS
+    strange = issuer.sign("unknown", signing=issuer.keys["k1"])
+
+    async def during_a_fetch():
+        issuer.is_hanging.clear()
+        waiting = [asyncio.ensure_future(checked.caller(strange)) for _ in range(oauth.MAX_WAITING)]
+        await asyncio.sleep(0)
+        known = await checked.caller(issuer.sign())
+        with pytest.raises(IssuerUnavailable):
+            await checked.caller(strange)
+        issuer.is_hanging.set()
+        return known, await asyncio.gather(*waiting)
+
+    assert asyncio.run(during_a_fetch()) == (ANN, [None] * oauth.MAX_WAITING)
+    assert issuer.fetches == 2
+
+
+HOLDERS = [
+    {"sub": "x" * 100 + "a"},
+    {"sub": "x" * 100 + "b"},
+    {"sub": "x"},
+    {"sub": None, "client_id": "x"},
+    {"sub": "oauth"},
+    {"sub": "\x00"},
+    {"sub": "\x01"},
+]
+
+
+def test_different_holders_are_different_callers(issuer):
+    checked = OAuthIssuer(issuer.url, RESOURCE, ())
+
+    assert len({holder(checked, issuer.sign(**claims)).name for claims in HOLDERS}) == len(HOLDERS)
+
+
+@pytest.mark.parametrize("claims", [{"sub": None}, {"sub": ""}, {"scope": {"read": 1}}])
+def test_a_token_without_a_holder_or_a_list_of_scopes_is_refused(issuer, claims):
+    assert holder(OAuthIssuer(issuer.url, RESOURCE, ("read",)), issuer.sign(**claims)) is None
+
+
+@pytest.mark.parametrize("url", ["http://issuer.example", "http://127.0.0.1.example", "ftp://127.0.0.1", "issuer", ""])
+def test_an_issuer_without_tls_is_on_this_machine(url):
+    with pytest.raises(ValueError, match="by https"):
+        OAuthIssuer(url, RESOURCE, ())
+
+
+def test_no_address_of_keys_without_tls_is_fetched(issuer):
+    issuer.jwks_uri = "http://issuer.example/keys"
+    checked = OAuthIssuer(issuer.url, RESOURCE, ())
+
+    with pytest.raises(IssuerUnavailable, match="by https"):
+        asyncio.run(checked.caller(issuer.sign()))
+
+
+def test_no_redirect_is_followed_and_no_proxy_asked(issuer, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    answers = [holder(OAuthIssuer(issuer.url, RESOURCE, (), f"{issuer.url}/{path}"), issuer.sign()) for path in PATHS]
+
+    assert answers == [ANN, UNKNOWN]
+
+
+PATHS = ("keys", "redirect")
 
 
 def test_the_server_names_its_issuer_and_accepts_its_tokens(issuer, tmp_path):

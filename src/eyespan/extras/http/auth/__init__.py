@@ -11,14 +11,15 @@ import os
 from typing import TYPE_CHECKING
 
 from eyespan.extras.http.auth.callers import Caller, Tokens, load_tokens
-from eyespan.extras.http.auth.oauth import OAuthIssuer
+from eyespan.extras.http.auth.oauth import IssuerUnavailable, OAuthIssuer
+from eyespan.server.serve_options import InvalidOptions
 
 if TYPE_CHECKING:
     from eyespan.server.serve_options import ServeOptions
 
 Authenticator = Tokens | OAuthIssuer
 
-__all__ = ["Caller", "OAuthIssuer", "Tokens", "load"]
+__all__ = ["Caller", "IssuerUnavailable", "OAuthIssuer", "Tokens", "load"]
 
 
 def load(options: ServeOptions) -> tuple[Authenticator | None, str]:
@@ -28,7 +29,10 @@ def load(options: ServeOptions) -> tuple[Authenticator | None, str]:
     """
     if options.oauth_issuer is not None and options.oauth_resource is not None:
         jwks_url = os.environ.get("EYESPAN_OAUTH_JWKS")
-        issuer = OAuthIssuer(options.oauth_issuer, options.oauth_resource, options.oauth_scopes, jwks_url)
+        try:
+            issuer = OAuthIssuer(options.oauth_issuer, options.oauth_resource, options.oauth_scopes, jwks_url)
+        except ValueError as error:
+            raise InvalidOptions(str(error)) from None
         return issuer, f"tokens of {options.oauth_issuer}"
     if options.tokens is None and options.no_token:
         return None, "no token"

@@ -1,14 +1,24 @@
-"""Access tokens of an OAuth issuer."""
+"""Access tokens of an OAuth issuer.
+
+Tokens are checked with the keys that were fetched last, in the event loop. One fetch runs at a time, in a thread, and
+only tokens whose key is not known wait for it. Without keys, a token is neither right nor wrong: `IssuerUnavailable`.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import ipaddress
 import json
 import time
-from _thread import allocate_lock
 from collections.abc import Callable
+from contextlib import closing
+from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, ProxyHandler, build_opener
 
+from eyespan.escape import visible
 from eyespan.extras.http.auth.callers import Caller
 
 FETCH_SECONDS = 5
@@ -19,6 +29,19 @@ RENEWAL_SECONDS = 240.0
 PAUSE_SECONDS = 30.0
 """The least time between two fetches, also after one that failed: tokens with unknown key ids cause no more."""
 MAX_METADATA_BYTES = 1 << 20
+MAX_WAITING = 64
+"""The tokens that wait for a fetch."""
+SHOWN_CHARS = 60
+"""The characters of a subject that are part of the name of its caller."""
+
+
+class IssuerUnavailable(Exception):
+    """The keys of the issuer are not known; the text is the cause."""
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
 
 
 class OAuthIssuer:
@@ -36,6 +59,9 @@ class OAuthIssuer:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """Raises: ValueError, for an address without TLS on another machine."""
+        for url in (issuer, jwks_url or issuer):
+            _require_secure(url)
         self.issuer = issuer
         self.resource = resource
         self.scopes = scopes
@@ -43,8 +69,11 @@ class OAuthIssuer:
         self._clock = clock
         self._published: tuple[float, dict[str, Any]] = (float("-inf"), {})
         """The time of the last successful fetch, and the keys of the issuer by their ids."""
+        self._failure = "its keys are not fetched yet"
+        """The cause if the last fetch failed, otherwise ""."""
         self._fetch_time = float("-inf")
-        self._fetching = allocate_lock()
+        self._fetching: asyncio.Future[None] | None = None
+        self._waiting = 0
 
     @property
     def callers(self) -> list[Caller]:
@@ -52,19 +81,43 @@ class OAuthIssuer:
         return []
 
     async def caller(self, token: str) -> Caller | None:
-        """Return the holder of a token, or None for a token that is not accepted."""
-        import asyncio
-
-        return await asyncio.to_thread(self.verify, token)
-
-    def verify(self, token: str) -> Caller | None:
-        """Check signature, issuer, audience, times and scopes. Fetches the issuer's keys if they are not known."""
+        """Return the holder of a token, or None for a token that is not accepted. Raises: IssuerUnavailable."""
         import jwt
 
         try:
+            key_id = jwt.get_unverified_header(token).get("kid", "")
+        except (jwt.PyJWTError, ValueError):
+            return None
+        now = self._clock()
+        is_known = self._key(key_id) is not None
+        if not is_known or now - self._published[0] >= RENEWAL_SECONDS:
+            is_idle = self._fetching is None or self._fetching.done()
+            if is_idle and now - self._fetch_time >= PAUSE_SECONDS:
+                self._fetch_time = now
+                self._fetching = asyncio.ensure_future(asyncio.to_thread(self._fetch_keys, now))
+        if not is_known and self._fetching is not None and not self._fetching.done():
+            if self._waiting >= MAX_WAITING:
+                raise IssuerUnavailable("too many tokens wait for its keys")
+            self._waiting += 1
+            try:
+                await asyncio.shield(self._fetching)
+            finally:
+                self._waiting -= 1
+        return self._verify(token, key_id)
+
+    def _verify(self, token: str, key_id: str) -> Caller | None:
+        """Check signature, issuer, audience, times, scopes and holder with the known keys."""
+        import jwt
+
+        key = self._key(key_id)
+        if key is None:
+            if self._failure:
+                raise IssuerUnavailable(self._failure)
+            return None
+        try:
             claims = jwt.decode(
                 token,
-                self._key(jwt.get_unverified_header(token).get("kid", "")),
+                key,
                 algorithms=list(self.ALGORITHMS),
                 audience=self.resource,
                 issuer=self.issuer,
@@ -73,45 +126,36 @@ class OAuthIssuer:
         except (jwt.PyJWTError, ValueError):
             return None
         scope = claims.get("scope", "")
-        granted = scope.split() if isinstance(scope, str) else list(scope)
-        if not set(self.scopes) <= set(granted):
+        granted = scope.split() if isinstance(scope, str) else scope if isinstance(scope, list) else []
+        if not all(each in granted for each in self.scopes):
             return None
-        return Caller(str(claims.get("sub") or claims.get("client_id") or "oauth")[:100])
+        for kind in ("sub", "client_id"):
+            if isinstance(value := claims.get(kind), str) and value:
+                digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+                return Caller(f"{kind}:{visible(value[:SHOWN_CHARS])}#{digest}")
+        return None
 
-    def _key(self, key_id: str) -> Any:
-        """Return a key that the issuer published less than `KEYS_SECONDS` ago. Raises: ValueError if it did not."""
+    def _key(self, key_id: object) -> Any:
+        """Return a key that the issuer published less than `KEYS_SECONDS` ago, or None."""
         fetch_time, keys = self._published
-        if key_id not in keys or self._clock() - fetch_time >= RENEWAL_SECONDS:
-            self._fetch_keys()
-            fetch_time, keys = self._published
-        if key_id not in keys or self._clock() - fetch_time >= KEYS_SECONDS:
-            raise ValueError("the issuer publishes no such key")
-        return keys[key_id]
+        return keys.get(key_id) if isinstance(key_id, str) and self._clock() - fetch_time < KEYS_SECONDS else None
 
-    def _fetch_keys(self) -> None:
-        """Fetch the keys of the issuer, unless the last attempt was a moment ago. A failure changes nothing."""
+    def _fetch_keys(self, now: float) -> None:
+        """Fetch the keys of the issuer. After a failure, those that were fetched before stay."""
         import jwt
 
-        with self._fetching:
-            now = self._clock()
-            if now - self._fetch_time < PAUSE_SECONDS:
-                return
-            self._fetch_time = now
-            try:
-                self._jwks_url = self._jwks_url or self._discover_jwks_url()
-                # Its own caches have no clock, and that of single keys never expires.
-                client = jwt.PyJWKClient(self._jwks_url, cache_jwk_set=False, timeout=FETCH_SECONDS)
-                self._published = (now, {key.key_id: key.key for key in client.get_signing_keys() if key.key_id})
-            except (jwt.PyJWTError, OSError, ValueError, RecursionError):
-                return
+        try:
+            self._jwks_url = self._jwks_url or self._discover_jwks_url()
+            keys = jwt.PyJWKSet.from_dict(_fetch(self._jwks_url)).keys
+        except (jwt.PyJWTError, OSError, HTTPException, ValueError, TypeError) as error:
+            self._failure = visible(str(error))[:200] or type(error).__name__
+            return
+        signing = {key.key_id: key.key for key in keys if key.key_id and key.public_key_use in ("sig", None)}
+        self._published, self._failure = (now, signing), ""
 
     def _discover_jwks_url(self) -> str:
-        """Find the URL of the issuer's keys in its metadata. Raises: OSError, ValueError."""
-        from urllib.request import urlopen
-
+        """Find the URL of the issuer's keys in its metadata. Raises: OSError, HTTPException, ValueError."""
         parts = urlsplit(self.issuer)
-        if parts.scheme not in ("https", "http"):
-            raise ValueError("the issuer must be a URL")
         path = parts.path.rstrip("/")
         origin = f"{parts.scheme}://{parts.netloc}"
         last: Exception = ValueError("the issuer publishes no metadata")
@@ -120,10 +164,40 @@ class OAuthIssuer:
             f"{origin}{path}/.well-known/openid-configuration",
         ):
             try:
-                with urlopen(url, timeout=FETCH_SECONDS) as response:
-                    metadata = json.loads(response.read(MAX_METADATA_BYTES))
-                if metadata.get("issuer") == self.issuer and isinstance(metadata.get("jwks_uri"), str):
-                    return str(metadata["jwks_uri"])
-            except (OSError, ValueError, RecursionError) as error:
+                metadata = _fetch(url)
+            except (OSError, HTTPException, ValueError) as error:
                 last = error
-        raise ValueError(str(last))
+                continue
+            if metadata.get("issuer") == self.issuer and isinstance(metadata.get("jwks_uri"), str):
+                return str(metadata["jwks_uri"])
+        raise last
+
+
+def _fetch(url: str) -> dict[str, Any]:
+    """Return the JSON object at an address. No proxy is asked, and no redirect followed.
+
+    Raises: OSError, HTTPException, ValueError.
+    """
+    _require_secure(url)
+    opener = build_opener(ProxyHandler({}), _NoRedirects)
+    with closing(opener.open(url, timeout=FETCH_SECONDS)) as response:
+        data = response.read(MAX_METADATA_BYTES)
+    try:
+        value = json.loads(data)
+    except RecursionError:
+        raise ValueError(f"{url} is nested too deeply") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"{url} is not a JSON object")
+    return value
+
+
+def _require_secure(url: str) -> None:
+    """Raises: ValueError, unless an address has TLS or is on this machine."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    try:
+        is_local = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_local = False
+    if not host or (parts.scheme != "https" and not (parts.scheme == "http" and is_local)):
+        raise ValueError(f"{url}: the keys of an issuer are fetched by https, and by http on this machine only")

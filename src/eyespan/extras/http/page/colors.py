@@ -19,8 +19,8 @@ from eyespan.outline import language_of
 
 Line = tuple[int, list[tuple[int, str]]]
 """The characters of the line number, then pairs of a length and a style for the rest of the line."""
-_NUMBER = re.compile(r" *L?\d+(?:\t|→|: | \| )")
-_OWN_LINE = re.compile(r">[^>].*")
+_NUMBER = re.compile(r" {0,20}L?\d{1,20}(?:\t|→|: | \| )")
+_OWN_LINE = re.compile(r">[^>]")
 """A line of the tool itself, in an answer of `native`."""
 
 
@@ -52,5 +52,7 @@ def line_styles(text: str, path: str, context: CallContext) -> list[Line] | None
 
 def _prefix(line: str) -> int:
     """Return how many characters of a line are not of the file."""
-    found = _NUMBER.match(line) or _OWN_LINE.fullmatch(line)
+    if _OWN_LINE.match(line):
+        return len(line)
+    found = _NUMBER.match(line)
     return 0 if found is None else found.end()

@@ -22,10 +22,11 @@ const written = (value) => (typeof value === "string" ? value : JSON.stringify(v
 
 // --- session and requests ------------------------------------------------------------------------------------------
 
-// The address of the page holds its state after "#?". Anything else after "#" is a token: it leaves the address at once.
+// The address of the page holds its state after "#?". Anything else after "#" is a token that works
+// once, of `eyespan view`. That of `eyespan serve` lasts, so it is not taken from an address, which stays in the history.
 const KEY = `eyespan ${location.pathname}`;
 if (location.hash.length > 1 && !location.hash.startsWith("#?")) {
-  sessionStorage.setItem(KEY, location.hash.slice(1));
+  if (!location.pathname.startsWith("/view/")) sessionStorage.setItem(KEY, location.hash.slice(1));
   history.replaceState(null, "", location.pathname);
 }
 
