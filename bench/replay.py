@@ -182,7 +182,7 @@ class Cost:
 def read_lines(cost: Cost, tool: Tool, read: Read, root: str) -> None:
     """Read the same lines in a dialect; `native` reads on if they exceed its budget."""
     first, last = (None, None) if read.is_whole else (read.first, read.last)
-    reply = cost.call(tool, forms.arguments_of(tool.dialect, f"{root}/{read.path}", root, first=first, last=last))
+    reply = cost.call(tool, forms.arguments_of(tool.dialect, read.path, root, first=first, last=last))
     while tool.dialect.name == "native" and not read.is_whole and (reply.structured or {}).get("left_out"):
         reply = cost.call(tool, {"files": reply.structured["left_out"]})
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from eyespan import tokens
 from eyespan.dialects.native import own_lines
-from eyespan.dialects.native.doc_lines import first_doc_line
 from eyespan.dialects.native.holdings import Digest
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown
 from eyespan.dialects.native.rows import count_fitting, rows_of
@@ -25,6 +24,10 @@ if TYPE_CHECKING:
 
 
 MAX_DOCUMENTED_CHARS = 1 << 20
+MAX_DOC_CHARS = 100
+MAX_HEADER_LINES = 40
+_COMMENTS = ("///", "//!", "/**", "/*!", "//", "/*", "*/", "--[[", "--", ";;;", ";;", ";", "#:", "#", "*", "%")
+_QUOTES = ('"""', "'''", '"', "'")
 CROWDED = 3
 """More symbols than this within one line are listed by their names alone: the line is minified."""
 
@@ -194,3 +197,50 @@ def _rows(groups: Sequence[_Group]) -> list[str]:
 
 def _spelled(one: CharRange) -> str:
     return f"{one.first}-" if one.last is None else f"{one.first}-{one.last}"
+
+
+# --- documentation ---------------------------------------------------------------------------------------------------
+
+
+def first_doc_line(symbol: OutlineSymbol, lines: Mapping[int, str], language: str) -> str:
+    """Return the first line of a symbol's documentation, or "". `lines` holds the lines of the symbol by number."""
+    found = _docstring(symbol, lines) if language == "python" else ""
+    return _shortened(found or _comment(symbol, lines))
+
+
+def _comment(symbol: OutlineSymbol, lines: Mapping[int, str]) -> str:
+    for number in range(symbol.first, symbol.line):
+        text = lines.get(number, "").strip()
+        if text.startswith(("#[", "@")):
+            continue
+        for sign in _COMMENTS:
+            if text.startswith(sign):
+                words = text[len(sign) :].strip().removesuffix("*/").strip()
+                if any(character.isalnum() for character in words):
+                    return words
+                break
+    return ""
+
+
+def _docstring(symbol: OutlineSymbol, lines: Mapping[int, str]) -> str:
+    depth = 0
+    for number in range(symbol.line, min(symbol.last, symbol.line + MAX_HEADER_LINES)):
+        text = lines.get(number, "").partition("#")[0].rstrip()
+        depth += sum(map(text.count, "([{")) - sum(map(text.count, ")]}"))
+        if depth <= 0 and text.endswith(":"):
+            return _string_start([lines.get(number + at, "").strip() for at in (1, 2)])
+    return ""
+
+
+def _string_start(following: list[str]) -> str:
+    """Return the first line of a string that starts in the first of these lines; "" if there is none."""
+    text = following[0].lstrip("rRuUbB")
+    for quote in _QUOTES:
+        if text.startswith(quote):
+            words = text[len(quote) :].partition(quote)[0].strip()
+            return words or (following[1].partition(quote)[0].strip() if len(quote) == 3 else "")
+    return ""
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_DOC_CHARS else f"{text[: MAX_DOC_CHARS - 1].rstrip()}…"
