@@ -53,7 +53,14 @@ _SCHEMA: dict[str, Any] = {
     "policy": {"deny": list, "allow": list},
     "tools": {"read_file": {"max_file_read_bytes": int, "max_scan_bytes": int, "show_line_numbers": bool}},
     "dialects": dict,
-    "host": {"encoding": str, "suggest": bool, "redact": bool, "neutralise": list, "max_answer_tokens": int},
+    "host": {
+        "encoding": str,
+        "suggest": bool,
+        "redact": bool,
+        "neutralise": list,
+        "max_answer_tokens": int,
+        "ignore": bool,
+    },
 }
 """The known keys: the type of a value, or a table of further keys."""
 _DEFAULT_LIMITS: dict[str, int] = {"max_file_read_bytes": 204_800, "max_scan_bytes": 2_097_152}
@@ -76,6 +83,8 @@ class Config:
     (section 5 of seed 002)."""
     name: str = ""
     """The path of the file, for messages."""
+    ignore: bool = True
+    """Walks leave out what ignore files name: `[host]`."""
     is_inside: bool = False
     """The file lies in the workspace, so it can only narrow access."""
 
@@ -168,7 +177,8 @@ def _parse(data: bytes, name: str, roots: Sequence[str], *, is_inside: bool) -> 
                     "a file outside the roots, given with --config, can raise it"
                 )
     settings = _dialect_settings(table.get("dialects", {}), name, is_inside)
-    host = table.get("host", {})
+    host = dict(table.get("host", {}))
+    ignore = host.pop("ignore", True)
     if host:
         try:
             dialect_class("codex")(**host)
@@ -177,7 +187,9 @@ def _parse(data: bytes, name: str, roots: Sequence[str], *, is_inside: bool) -> 
         settings["host"] = host
     if forge:
         settings["forge"] = {**forge, **settings.get("forge", {})}
-    return Config(roots=chosen, deny=deny, allow=allow, settings=settings, name=name, is_inside=is_inside)
+    return Config(
+        roots=chosen, deny=deny, allow=allow, settings=settings, name=name, ignore=ignore, is_inside=is_inside
+    )
 
 
 def _dialect_settings(table: Mapping[str, Any], name: str, is_inside: bool) -> dict[str, Mapping[str, Any]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
@@ -28,14 +29,15 @@ from eyespan.signatures import compression
 from eyespan.source import FullStatus, Source
 
 if TYPE_CHECKING:
+    from eyespan.guard import blocking
     from eyespan.guard.listing import Listing
     from eyespan.guard.names import Names
-    from eyespan.guard.tree import Choose, Survey, Take
+    from eyespan.guard.tree import Choose, Found, Survey, Take
 
 T = TypeVar("T")
 
-KEYS_AT_ONCE = 1000
-"""The keys of a bucket that are taken at a time: those of one request."""
+FILES_AT_ONCE = 1000
+"""The files of a walk that are taken at a time: as many as a store names in one answer."""
 NAMES_SECONDS = 0.02 * DEADLINE_SECONDS
 """The processor time that one call spends on looking for the file that a wrong path may mean."""
 
@@ -58,8 +60,8 @@ class Engine:
         """
         return self.guard.admit(named_path(path), lexical=lexical)[1]
 
-    def list(self, path: str, context: CallContext | None = None, *, after: str | None = None) -> Listing:
-        """Return the names in a directory, without those that the policy denies; with `after`, a page of them.
+    def list(self, path: str, context: CallContext | None = None, *, hides_ignored: bool = False) -> Listing:
+        """Return the names in a directory, without those that the policy denies or that ignore files leave out.
 
         Raises: ReadError; NotRegular(what="file") if it is not a directory.
         """
@@ -68,22 +70,33 @@ class Engine:
         def list_now(name: str) -> Listing:
             # Always in a thread: no backend can promise that a directory answers.
             with _Loading(name):
-                return self._wait(name, context, lambda guard, _: guard.list_beneath(name, after))
+                return self._wait(name, context, lambda guard, _: guard.list_beneath(name, hides_ignored=hides_ignored))
 
         return _by_either_name(path, list_now)
 
-    def keys(self, path: str, context: CallContext) -> Iterator[str]:
-        """Yield the paths of all objects below a directory of a remote root, in order; none for a local one.
+    def walk(self, path: str, context: CallContext, after: str = "") -> Iterator[Found]:
+        """Yield the files below a directory that follow `after`, relative to it, in the order of paths.
 
-        The deadline starts again with each page. Raises: ReadError.
+        What is no file has an error: a pipe, a directory that cannot be listed. Raises: ReadError.
         """
-        remaining = self._wait(path, context, lambda guard, _: guard.keys_beneath(path))
-        while remaining is not None:
-            context.renew()
-            page = self._wait(path, context, lambda *_: list(islice(remaining, KEYS_AT_ONCE)))
-            yield from page
-            if len(page) < KEYS_AT_ONCE:
-                return
+        from eyespan.guard import blocking
+        from eyespan.guard.tree import OtherMount
+
+        name = named_path(path)
+        relay = blocking.Relay(context)
+        remaining = self.guard.blocking(relay).files_beneath(name, after)
+        try:
+            while page := self._wait(name, context, lambda *_: list(islice(remaining, FILES_AT_ONCE)), relay):
+                for below, error in page:
+                    if isinstance(error, OtherMount):
+                        inner = after[len(below) + 1 :] if after.startswith(f"{below}/") else ""
+                        for one, reason in self.walk(os.path.join(name, below), context, inner):
+                            yield f"{below}/{one}", reason
+                    else:
+                        yield below, error
+        finally:
+            with suppress(ValueError):  # a thread that was abandoned still runs it
+                remaining.close()
 
     def is_remote(self, path: str) -> bool:
         """Return True if a path leads to a remote root. Raises: ReadError for a path outside the workspace."""
@@ -124,7 +137,8 @@ class Engine:
         from eyespan.guard.names import Names
 
         roots = [root for root in self.guard.local_roots if root.canonical != os.sep and not root.is_closed]
-        names_by_root = [(root, self._names.setdefault(root.canonical, Names(root))) for root in roots]
+        ignore = self.guard.ignore
+        names_by_root = [(root, self._names.setdefault(root.canonical, Names(root, ignore))) for root in roots]
         end = context.now() + NAMES_SECONDS
         for root, names in names_by_root:
             seconds = end - context.now()
@@ -207,8 +221,14 @@ class Engine:
             error.path = error.path or request.path
             raise
 
-    def _wait(self, path: str, context: CallContext, work: Callable[[Guard, CallContext], T]) -> T:
-        """Do `work` in a thread.
+    def _wait(
+        self,
+        path: str,
+        context: CallContext,
+        work: Callable[[Guard, CallContext], T],
+        relay: blocking.Relay | None = None,
+    ) -> T:
+        """Do `work` in a thread; `relay` is the context that it uses already, if it continues earlier work.
 
         Raises: TimedOut, Stuck, Cancelled, and what `work` raises; WouldBlock if the context may not block.
         """
@@ -219,7 +239,11 @@ class Engine:
         guard = self.guard
         try:
             return blocking.within(
-                context, lambda relay: work(guard.blocking(relay), relay), key=self._mount(path), path=path
+                context,
+                lambda relay: work(guard.blocking(relay), relay),
+                key=self._mount(path),
+                path=path,
+                relay=relay,
             )
         except ReadError as error:
             error.path = error.path or path

@@ -75,10 +75,10 @@ class Recorder(_Engine):
             self._denied(error)
             raise
 
-    def list(self, path: str, context: CallContext | None = None, *, after: str | None = None) -> Listing:
+    def list(self, path: str, context: CallContext | None = None, *, hides_ignored: bool = False) -> Listing:
         self.asked = self.asked or path
         try:
-            listing = self._engine.list(path, context, after=after)
+            listing = self._engine.list(path, context, hides_ignored=hides_ignored)
         except ReadError as error:
             if isinstance(error, PolicyDenied):
                 self._denied(error)

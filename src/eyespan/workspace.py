@@ -39,7 +39,8 @@ class Workspace:
     the deny rules of an `eyespan.toml` in the first root are added to it, and `from_config` takes over the rest of such
     a file. `backend` picks the way files are opened (`eyespan doctor` lists those that work here). No call takes longer
     than `deadline_seconds`, opening the roots included; None sets no limit, and a dead network mount then blocks for
-    ever.
+    ever. Maps, searches, patterns, suggestions and bulk reading leave out what `.gitignore` and `.ignore` files name;
+    `ignore=False` includes it, and a file that is named is always read.
 
     A pickled workspace holds the paths of its roots and its settings, and opens the roots again where it is unpickled.
     A copy is the workspace itself, because two owners would close the same roots twice.
@@ -53,6 +54,7 @@ class Workspace:
         policy: Policy | None = None,
         backend: str = "auto",
         deadline_seconds: float | None = DEADLINE_SECONDS,
+        ignore: bool = True,
     ) -> None:
         if not roots:
             raise ValueError("a workspace needs at least one root")
@@ -65,7 +67,7 @@ class Workspace:
         policy = policy or Policy()
         if config is not None:
             policy = policy.with_rules(config.deny)
-        self._set(opened, policy, backend, deadline_seconds, {})
+        self._set(opened, policy, backend, deadline_seconds, {}, ignore)
 
     def _set(
         self,
@@ -74,6 +76,7 @@ class Workspace:
         backend: str,
         deadline_seconds: float | None,
         settings: Mapping[str, Mapping[str, Any]],
+        ignore: bool,
     ) -> None:
         self.policy = policy
         self.backend = backend
@@ -81,7 +84,7 @@ class Workspace:
         self.settings = settings
         """Settings by dialect, from a configuration file; those given to `tool` take precedence."""
         self.roots = roots
-        self.guard = Guard(roots, policy, backend)
+        self.guard = Guard(roots, policy, backend, ignore=ignore)
         self._engines: list[Engine] = []
 
     @property
@@ -100,6 +103,7 @@ class Workspace:
         policy: Policy | None = None,
         backend: str = "auto",
         deadline_seconds: float | None = DEADLINE_SECONDS,
+        ignore: bool = True,
     ) -> Workspace:
         """Return the workspace that a configuration file describes, as `eyespan call` and `eyespan serve` open it.
 
@@ -109,7 +113,9 @@ class Workspace:
 
         Raises: as the constructor does.
         """
-        return cls.configured(path, roots=roots, policy=policy, backend=backend, deadline_seconds=deadline_seconds)
+        return cls.configured(
+            path, roots=roots, policy=policy, backend=backend, deadline_seconds=deadline_seconds, ignore=ignore
+        )
 
     @classmethod
     def configured(
@@ -121,6 +127,7 @@ class Workspace:
         policy: Policy | None = None,
         backend: str = "auto",
         deadline_seconds: float | None = DEADLINE_SECONDS,
+        ignore: bool = True,
     ) -> Workspace:
         """Do as `from_config` does; where neither it nor the file names roots, those of `beyond` may be read too.
 
@@ -128,7 +135,12 @@ class Workspace:
         """
         given = tuple(roots) or (os.getcwd(),)
         outer: list[str] = []
-        how: dict[str, Any] = {"policy": policy, "backend": backend, "deadline_seconds": deadline_seconds}
+        how: dict[str, Any] = {
+            "policy": policy,
+            "backend": backend,
+            "deadline_seconds": deadline_seconds,
+            "ignore": ignore,
+        }
         opened = cls(*given, *(() if roots else beyond), **how)
         config = _load_config(opened.roots[: len(given)], None if path is None else os.fspath(path), deadline_seconds)
         if config is None:
@@ -150,7 +162,7 @@ class Workspace:
             # Rules of the host are relative to its root, and must hold in the directories that the file chose.
             places = [(root.canonical, one) for root in opened.roots for one in outer if _is_below(root.canonical, one)]
             rules = NarrowedPolicy(rules, {root: (one, root[len(one) :].strip("/")) for root, one in places})
-        opened._set(opened.roots, rules, backend, deadline_seconds, config.settings)
+        opened._set(opened.roots, rules, backend, deadline_seconds, config.settings, ignore and config.ignore)
         return opened
 
     def narrowed(self, directories: Sequence[str | os.PathLike[str]]) -> Workspace:
@@ -181,7 +193,7 @@ class Workspace:
             raise ValueError("none of the directories is below a root of this workspace")
         made = Workspace.__new__(Workspace)
         policy = NarrowedPolicy(self.policy, places)
-        made._set(tuple(opened), policy, self.backend, self.deadline_seconds, self.settings)
+        made._set(tuple(opened), policy, self.backend, self.deadline_seconds, self.settings, self.guard.ignore)
         return made
 
     def tool(self, dialect: str | type[Dialect], **settings: Any) -> Tool:
@@ -224,7 +236,8 @@ class Workspace:
     def excluding(self, patterns: Iterable[str]) -> Workspace:
         """Return a workspace of the same roots with further deny rules."""
         made = type(self).__new__(type(self))
-        made._set(self.roots, self.policy.with_rules(patterns), self.backend, self.deadline_seconds, self.settings)
+        policy = self.policy.with_rules(patterns)
+        made._set(self.roots, policy, self.backend, self.deadline_seconds, self.settings, self.guard.ignore)
         return made
 
     def read_many(
@@ -283,7 +296,7 @@ class Workspace:
 
     def __reduce__(self) -> tuple[Any, ...]:
         paths = [root.address for root in self.roots]
-        return _reopen, (paths, self.policy, self.backend, self.deadline_seconds, self.settings)
+        return _reopen, (paths, self.policy, self.backend, self.deadline_seconds, self.settings, self.guard.ignore)
 
     def __repr__(self) -> str:
         return f"Workspace({', '.join(repr(root.path) for root in self.roots)})"
@@ -299,9 +312,10 @@ def _reopen(
     backend: str,
     deadline_seconds: float | None,
     settings: Mapping[str, Mapping[str, Any]],
+    ignore: bool,
 ) -> Workspace:
     workspace = Workspace.__new__(Workspace)
-    workspace._set(open_roots(paths, deadline_seconds), policy, backend, deadline_seconds, settings)
+    workspace._set(open_roots(paths, deadline_seconds), policy, backend, deadline_seconds, settings, ignore)
     return workspace
 
 

@@ -26,7 +26,7 @@ def test_bash_completes_commands_options_dialects_and_files(directory, eyespan):
     _, script, _ = eyespan("completions", "bash")
 
     assert complete(script, "eyespan", "re") == {"read"}
-    assert complete(script, "eyespan", "read", "--no") == {"--no-numbers", "--no-pager", "--no-plugins"}
+    assert complete(script, "eyespan", "read", "--no") == {"--no-ignore", "--no-numbers", "--no-pager", "--no-plugins"}
     assert complete(script, "eyespan", "schema", "claude-") == {"claude-upstream"}
     assert complete(script, "eyespan", "read", "po") == {"poem.txt"}
     assert complete(script, "eyespan", "serve", "--dialect", "nat") == {"native"}

@@ -245,6 +245,7 @@ class Arguments:
                 roots=roots or self.roots,
                 beyond=() if is_confined else (os.path.abspath(os.sep),),
                 deadline_seconds=self.timeout_seconds,
+                ignore=not self.values.get("no_ignore", False),
             )
         except (BadConfig, TimeoutError) as error:
             raise UsageError(visible(str(error))) from None

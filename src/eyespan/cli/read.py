@@ -64,6 +64,9 @@ def add_options(parser: Parser) -> None:
         type=one_of("auto", "always", "never"),
         help="auto (default), always or never; NO_COLOR is honoured",
     )
+    parser.add_argument(
+        "--no-ignore", action="store_true", help="also search what .gitignore and .ignore files leave out"
+    )
     parser.add_argument("--no-pager", action="store_true", help="do not show long output of a terminal in $PAGER")
 
 

@@ -91,7 +91,7 @@ def complete(engine: Engine, value: str, context: CallContext) -> dict[str, Any]
     """Return the paths that begin with `value`, directories with a slash; hidden names only after a dot."""
     directory, slash, start = value.rpartition("/")
     try:
-        found = engine.list(directory + slash or ".", context).entries
+        found = engine.list(directory + slash or ".", context, hides_ignored=True).entries
     except ReadError:
         found = ()
     matches = sorted(

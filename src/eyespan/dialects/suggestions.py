@@ -185,7 +185,7 @@ class Suggestions:
             if self._is_exhausted():
                 return None
             try:
-                self._listings[directory] = self._engine.list(directory or ".", self._context)
+                self._listings[directory] = self._engine.list(directory or ".", self._context, hides_ignored=True)
             except (errors.Cancelled, errors.TimedOut):
                 raise
             except errors.ReadError:

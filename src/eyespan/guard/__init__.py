@@ -12,7 +12,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import TypeVar
 
 from eyespan.context import CallContext, WouldBlock
@@ -31,7 +31,7 @@ from eyespan.guard.filesystems import is_pseudo
 from eyespan.guard.guarded_file import BackendResult, BlockingFile, LocalFile
 from eyespan.guard.listing import Listing
 from eyespan.guard.roots import RemoteRoot, Root
-from eyespan.guard.tree import Choose, Survey, Take
+from eyespan.guard.tree import Choose, Found, Survey, Take
 from eyespan.policy import Policy
 from eyespan.policy.rules import UNLESS_ZIP
 from eyespan.source import FullStatus, Source, Status, close_fd
@@ -73,6 +73,7 @@ class Guard:
         "_returns_sources",
         "backend",
         "context",
+        "ignore",
         "local_roots",
         "policy",
         "roots",
@@ -86,6 +87,7 @@ class Guard:
         *,
         never_blocks: bool = False,
         context: CallContext | None = None,
+        ignore: bool = True,
     ) -> None:
         self.roots = tuple(roots)
         self.local_roots = tuple([root for root in self.roots if not root.is_remote])
@@ -97,6 +99,8 @@ class Guard:
             openat.hold_handles()
         self._never_blocks = never_blocks
         self.context = context
+        self.ignore = ignore
+        """Walks leave out what ignore files name."""
         self._returns_sources = self.backend == "openat2" and context is None
         """The backend may return an opened source that needs no further check."""
 
@@ -106,7 +110,7 @@ class Guard:
 
     def blocking(self, context: CallContext) -> Guard:
         """Return a guard with the same roots and rules for a call that may be abandoned while it blocks."""
-        return Guard(self.roots, self.policy, self.backend, context=context)
+        return Guard(self.roots, self.policy, self.backend, context=context, ignore=self.ignore)
 
     def without_rules(self) -> Guard:
         """Return a guard with the same roots and no rules, for files whose contents no answer shows."""
@@ -222,8 +226,8 @@ class Guard:
         """Return the path that leads to `rest` of a root: relative to the first root, absolute below any other."""
         return rest if root is self.roots[0] else os.path.join(root.path, rest)
 
-    def list_beneath(self, path: str, after: str | None = None) -> Listing:
-        """List the names in the directory `path`, without those that a rule forbids; with `after`, a page of them.
+    def list_beneath(self, path: str, *, hides_ignored: bool = False) -> Listing:
+        """List the names in the directory `path`, without those that a rule forbids or ignore files leave out.
 
         Raises: ReadError; NotRegular(what="file") if it is not a directory.
         """
@@ -231,20 +235,25 @@ class Guard:
         def act(root: Root, rest: str) -> Listing:
             if root.is_remote:
                 return self._remote(root, rest, path).list(rest, path, self.policy, self.context or CallContext())
-            return listing.list_directory(self, root, rest, path, after)
+            return listing.list_directory(self, root, rest, path, hides_ignored=hides_ignored and self.ignore)
 
         return self._beneath(path, act)
 
-    def keys_beneath(self, path: str) -> Iterator[str] | None:
-        """Return the paths of all objects below a directory of a remote root, in order; None for a local one.
+    def files_beneath(self, path: str, after: str = "") -> Generator[Found, None, None]:
+        """Yield the files below the directory `path` that follow `after`, relative to it, in the order of paths.
 
-        Raises: ReadError, also while they are taken.
+        What is no file has an error (`guard.tree.files_below`). Raises: ReadError, also while they are taken.
         """
-
-        def act(root: Root, rest: str) -> Iterator[str] | None:
-            return self._remote(root, rest, path).keys(rest, path, self.policy) if root.is_remote else None
-
-        return self._beneath(path, act)
+        if self._never_blocks:
+            raise WouldBlock
+        root, rest = self.admit(path)
+        try:
+            if root.is_remote:
+                yield from self._remote(root, rest, path).files(rest, path, self.policy, after)
+            else:
+                yield from tree.files_below(self, root, rest, path, after)
+        except (OSError, ReadError) as error:
+            raise _with_paths(error, path, self.address(root, rest)) from None
 
     def describe_beneath(self, path: str) -> FullStatus:
         """Return the status of a file or directory. Raises: ReadError."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from eyespan.errors import NotRegular, PermissionRefused
 from eyespan.guard import walk
 from eyespan.guard.filesystems import is_pseudo
+from eyespan.guard.ignore import IgnoreRules, rules_at
 from eyespan.source import close_fd
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 
 MAX_SCANNED = 10_000
-PAGE_NAMES = 50_000
-"""The names of one page of a directory that is listed to its end."""
 _OPEN = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 _SUFFIXES = {"directory": "/", "file": "", "link": "@", "other": "|"}
 
@@ -57,29 +56,26 @@ class Listing:
     entries: tuple[Entry, ...]
     partial: bool = False
     """The directory has more entries than were scanned."""
-    last: str = ""
-    """The name with which a page ends, that of a directory with a slash; the next page follows it."""
     left_out: int = 0
     """The number of names that no path can contain: of keys in a bucket."""
 
 
-def list_directory(guard: Guard, root: Root, rest: str, path: str, after: str | None = None) -> Listing:
+def list_directory(guard: Guard, root: Root, rest: str, path: str, *, hides_ignored: bool = False) -> Listing:
     """List the directory `rest` beneath `root`, without the names that a rule forbids.
 
-    With `after`, return the page of names that follows it, in the order of paths: a directory counts as its name with a
-    slash. Pages reach the end of a directory of any size, and each takes a scan of all of it.
+    With `hides_ignored`, names that ignore files leave out are not listed either.
 
     Raises: OSError, ReadError; NotRegular(what="file") if it is not a directory.
     """
     if guard.backend == "portable":
-        return _list_portable(guard, root, rest, path, after)
+        return _list_portable(guard, root, rest, path, hides_ignored)
     found = walk.find(guard.local_roots, root, rest, by_handle=guard.backend != "walk-by-name")
     try:
         _check(guard, found, path)
         # The descriptor may be O_PATH only; "." below it is the same directory, whatever its present name.
         here = os.open(".", _OPEN, dir_fd=found.fd)
         try:
-            return _scan(guard, here, found) if after is None else _scan_page(guard, here, found, after)
+            return _scan(guard, here, found, _ignore_rules(found, found.root.fd, hides_ignored))
         finally:
             close_fd(here)
     finally:
@@ -118,7 +114,7 @@ def _check(guard: Guard, found: BackendResult, path: str) -> None:
     guard.policy.admit(found.canonical, path, found.root.canonical)
 
 
-def _list_portable(guard: Guard, root: Root, rest: str, path: str, after: str | None) -> Listing:
+def _list_portable(guard: Guard, root: Root, rest: str, path: str, hides_ignored: bool) -> Listing:
     """List by names, as that backend opens, and resolve the path again afterwards."""
     from eyespan.guard import portable
 
@@ -128,13 +124,17 @@ def _list_portable(guard: Guard, root: Root, rest: str, path: str, after: str | 
         raise NotRegular(path, what="file")
     _check(guard, before, path)
     directory = os.path.join(before.root.canonical, before.canonical)
-    listing = _scan(guard, directory, before) if after is None else _scan_page(guard, directory, before, after)
+    listing = _scan(guard, directory, before, _ignore_rules(before, before.root.canonical, hides_ignored))
     if portable.find(guard.local_roots, root, rest).canonical != before.canonical:
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
     return listing
 
 
-def _scan(guard: Guard, directory: int | str, found: BackendResult) -> Listing:
+def _ignore_rules(found: BackendResult, top: int | str, hides_ignored: bool) -> IgnoreRules | None:
+    return rules_at(top, found.canonical) if hides_ignored else None
+
+
+def _scan(guard: Guard, directory: int | str, found: BackendResult, rules: IgnoreRules | None) -> Listing:
     below, root = found.canonical, found.root.canonical
     prefix = "" if below == "." else f"{below}/"
     entries: list[Entry] = []
@@ -147,42 +147,15 @@ def _scan(guard: Guard, directory: int | str, found: BackendResult) -> Listing:
             if guard.context is not None:
                 guard.context.check()
             what = _type_name(entry)
-            if _is_admitted(guard, f"{prefix}{entry.name}", what, root):
+            name = f"{prefix}{entry.name}"
+            if rules is not None and rules.is_ignored(name, entry.name, is_directory=what == "directory"):
+                continue
+            if _is_admitted(guard, name, what, root):
                 if guard.context is not None:
                     guard.context.charge(ENTRY_BYTES + entry.name.__sizeof__())
                 entries.append(Entry(entry.name, what))
     entries.sort(key=lambda entry: entry.name)
     return Listing(below, tuple(entries), partial)
-
-
-def _scan_page(guard: Guard, directory: int | str, found: BackendResult, after: str) -> Listing:
-    """Return the first `PAGE_NAMES` names after `after`, in the order of paths."""
-    below, root = found.canonical, found.root.canonical
-    prefix = "" if below == "." else f"{below}/"
-    rows: list[tuple[str, Entry]] = []
-    partial = False
-    with os.scandir(directory) as scanned:
-        for entry in scanned:
-            if guard.context is not None:
-                guard.context.check()
-            what = _type_name(entry)
-            name = f"{entry.name}/" if what == "directory" else entry.name
-            if name <= after:
-                continue
-            if guard.context is not None and len(rows) < PAGE_NAMES:
-                guard.context.charge(ENTRY_BYTES + 2 * entry.name.__sizeof__())
-            rows.append((name, Entry(entry.name, what)))
-            if len(rows) >= PAGE_NAMES + PAGE_NAMES // 4:
-                rows = _first_rows(rows)
-                partial = True
-    partial = partial or len(rows) > PAGE_NAMES
-    rows = _first_rows(rows)
-    entries = [entry for _, entry in rows if _is_admitted(guard, f"{prefix}{entry.name}", entry.what, root)]
-    return Listing(below, tuple(entries), partial, rows[-1][0] if rows else after)
-
-
-def _first_rows(rows: list[tuple[str, Entry]]) -> list[tuple[str, Entry]]:
-    return sorted(rows, key=lambda row: row[0])[:PAGE_NAMES]
 
 
 def _is_admitted(guard: Guard, name: str, what: str, root: str) -> bool:

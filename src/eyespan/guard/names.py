@@ -2,7 +2,7 @@
 
 A walk takes at most the time it is given and keeps what it found. The next walk lists only the directories that are
 new or changed, so a tree that is too large for one walk is covered by several. Links are not followed, mounts below the
-root are not entered, and the data of version control systems is left out. Memory is bounded by `MAX_BYTES`.
+root are not entered, and what ignore files name is left out. Memory is bounded by `MAX_BYTES`.
 
 The names are not judged by the policy: a caller that shows one asks the policy first.
 """
@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 from eyespan.caches import ENTRY_BYTES, CacheTable
 from eyespan.guard.filesystems import is_pseudo
+from eyespan.guard.ignore import IgnoreRules
 from eyespan.guard.roots import Root
 from eyespan.source import close_fd
 
@@ -28,7 +29,6 @@ MAX_DEPTH = 64
 BUSY_FACTOR = 3
 RACY_NS = 2_000_000_000
 """A directory that changed so shortly before it was listed may change again with the same time of modification."""
-SKIPPED = frozenset((".git", ".hg", ".svn", ".jj", "__pycache__"))
 LATE = frozenset(("node_modules", "vendor", "third_party", "venv", "env", "target", "build", "dist", "out"))
 """Directories that are walked after all others, as are hidden ones: their files are seldom meant."""
 _OPEN = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -37,8 +37,9 @@ _OPEN = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0
 class Names:
     """The names below one root, as the last walks found them."""
 
-    def __init__(self, root: Root) -> None:
+    def __init__(self, root: Root, ignore: bool = True) -> None:
         self._root = root
+        self._ignore = ignore
         self._lock = allocate_lock()
         self._cache = CacheTable(MAX_BYTES + ENTRY_BYTES)
         self.is_complete = False
@@ -60,7 +61,7 @@ class Names:
             return
         try:
             known = self._found()
-            walk = _Walk(self._root, known, seconds)
+            walk = _Walk(self._root, known, seconds, ignore=self._ignore)
             walk.run()
             found = walk.found if walk.is_complete else {**known, **walk.found}
             size_bytes = sum([directory.size_bytes for directory in found.values()])
@@ -93,7 +94,7 @@ class _Directory:
 
     __slots__ = ("directories", "fingerprint", "names", "size_bytes")
 
-    def __init__(self, names: bytes, directories: tuple[str, ...], fingerprint: tuple[int, int, int] | None) -> None:
+    def __init__(self, names: bytes, directories: tuple[str, ...], fingerprint: tuple[int, ...] | None) -> None:
         self.names = names
         self.directories = directories
         self.fingerprint = fingerprint
@@ -103,8 +104,10 @@ class _Directory:
 class _Walk:
     """One walk, depth first, through the descriptors of the directories themselves, so that no rename leads it out."""
 
-    def __init__(self, root: Root, known: dict[str, _Directory], seconds: float) -> None:
+    def __init__(self, root: Root, known: dict[str, _Directory], seconds: float, *, ignore: bool) -> None:
         self._root = root
+        self._rules: dict[str, IgnoreRules] | None = {} if ignore else None
+        """The rules of each directory that was listed."""
         self._known = known
         self._processor_end = time.thread_time() + seconds
         self._end = time.monotonic() + BUSY_FACTOR * seconds
@@ -212,10 +215,16 @@ class _Walk:
             status = os.stat(here)
             if status.st_dev != self._device:
                 return None
-            fingerprint = (status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
+            fingerprint: tuple[int, ...] = (status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
             known = self._known.get(path)
+            rules = None
+            if self._rules is not None:
+                outer = self._rules[path.rpartition("/")[0]] if path else IgnoreRules()
+                self._rules[path] = rules = outer.enter(here, f"{path}/" if path else "")
+                fingerprint = (*fingerprint, rules.version)
             if known is None or known.fingerprint != fingerprint:
-                known = _list(here, fingerprint if time.time_ns() - status.st_mtime_ns > RACY_NS else None)
+                is_settled = time.time_ns() - status.st_mtime_ns > RACY_NS
+                known = _list(here, path, rules, fingerprint if is_settled else None)
         except OSError:
             return None
         self._bytes_left -= known.size_bytes
@@ -226,16 +235,16 @@ class _Walk:
         return known
 
 
-def _list(here: int | str, fingerprint: tuple[int, int, int] | None) -> _Directory:
+def _list(here: int | str, path: str, rules: IgnoreRules | None, fingerprint: tuple[int, ...] | None) -> _Directory:
     """Raises: OSError."""
+    prefix = f"{path}/" if path else ""
     files: list[str] = []
     directories: list[str] = []
     with os.scandir(here) as entries:
         for entry in entries:
-            if not entry.is_dir(follow_symlinks=False):
-                files.append(entry.name)
-            elif entry.name not in SKIPPED:
-                directories.append(entry.name)
+            name, is_directory = entry.name, entry.is_dir(follow_symlinks=False)
+            if rules is None or not rules.is_ignored(prefix + name, name, is_directory=is_directory):
+                (directories if is_directory else files).append(name)
     directories.sort()
     names = f"/{'/'.join(files)}/".encode("utf-8", "surrogatepass") if files else b""
     return _Directory(names, tuple(directories), fingerprint)

@@ -11,7 +11,7 @@ from eyespan.source import FullStatus, Source, close_fd
 
 if TYPE_CHECKING:
     from eyespan.guard.listing import Listing
-    from eyespan.guard.tree import Choose, Survey, Take
+    from eyespan.guard.tree import Choose, Found, Survey, Take
     from eyespan.policy import Policy
 
 
@@ -147,8 +147,8 @@ class RemoteRoot(Root):
         """List the names in a directory. Raises: ReadError; NotRegular(what="file") for an object, OSError."""
         raise NotImplementedError  # abstract
 
-    def keys(self, rest: str, asked: str, policy: Policy) -> Iterator[str]:
-        """Yield the paths, below `rest`, of all objects there, in the order of their keys. Raises: ReadError."""
+    def files(self, rest: str, asked: str, policy: Policy, after: str) -> Iterator[Found]:
+        """Yield the paths, below `rest`, of all objects that follow `after`, in order. Raises: ReadError."""
         raise NotImplementedError  # abstract
 
     def explore(

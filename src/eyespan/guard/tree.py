@@ -1,10 +1,12 @@
-"""Explore a directory of the workspace with everything below it: names, sizes, and the first bytes of chosen files.
+"""Walk a directory of the workspace with everything below it: names, sizes, and the first bytes of chosen files.
 
-Two descents, both through the descriptors of the directories themselves, so that no rename leads them out: the first
-lists files with size and times, the second reads the first bytes of those that the caller chose from the list. Links
-are not followed, other mounts and directories of version control and of installed packages are not entered, and names
-that a rule forbids are left out. Bounded in files, directories and depth; the order is that of the names, so the same
-tree gives the same result.
+There is one walk, through the descriptors of the directories themselves, so that no rename leads it out. Its order is
+that of the paths, character by character, so the same tree gives the same result and a walk can continue after any
+path. Links are not followed, and names that a rule of the policy forbids or an ignore file leaves out are passed. A
+directory of any size is walked to its end, `PAGE_NAMES` names at a time.
+
+A survey for a map lists files with size and times, then reads the first bytes of those that the caller chose from the
+list. It is bounded in files, directories and depth, and enters no other mounts.
 """
 
 from __future__ import annotations
@@ -14,19 +16,23 @@ import os
 import stat
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eyespan.errors import NotRegular, PermissionRefused
-from eyespan.guard import walk
+from eyespan.guard import portable, walk
 from eyespan.guard.filesystems import is_pseudo
+from eyespan.guard.ignore import IgnoreRules, rules_at
 from eyespan.source import close_fd
 
 if TYPE_CHECKING:
+    from eyespan.context import CallContext
     from eyespan.guard import Guard, Root
     from eyespan.guard.guarded_file import BackendResult
 
 Key = bytes
+Found = tuple[str, Exception | None]
 File = tuple[str, int, Key]
 Choose = Callable[["Survey"], Mapping[str, Sequence[str]]]
 Take = Callable[[str, bytes, Key], None]
@@ -34,12 +40,10 @@ Take = Callable[[str, bytes, Key], None]
 MAX_FILES = 100_000
 MAX_DIRECTORIES = 30_000
 MAX_DEPTH = 64
-SKIPPED = frozenset(
-    (
-        *(".git", ".hg", ".svn", ".jj", "__pycache__", "node_modules", ".venv", ".tox", ".nox", ".mypy_cache"),
-        *(".ruff_cache", ".pytest_cache", ".gradle", ".terraform", ".idea", ".cache"),
-    )
-)
+PAGE_NAMES = 50_000
+"""The names of one directory that are in memory at a time."""
+NAME_BYTES = 80
+"""The memory of a name in a page, without its characters."""
 _OPEN_DIRECTORY = (
     os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 )
@@ -116,92 +120,251 @@ def explore(guard: Guard, root: Root, rest: str, path: str, choose: Choose, take
     """
     if guard.backend == "portable":
         raise PermissionRefused(path, errno.ENOTSUP, "maps need directory descriptors, which this system lacks")
-    found = walk.find(guard.roots, root, rest, by_handle=guard.backend != "walk-by-name")
+    with _opened(guard, root, rest, path) as found:
+        explorer = _Explorer(guard, found)
+        survey = explorer.survey()
+        explorer.read(choose(survey), take, max_bytes)
+        return survey
+
+
+def files_below(guard: Guard, root: Root, rest: str, path: str, after: str) -> Iterator[Found]:
+    """Yield the files below a directory that follow `after`, relative to it, in the order of paths.
+
+    What is no file has an error; `OtherMount` is that of a directory on another file system, which is not entered.
+
+    Raises: OSError, ReadError, also while they are taken; NotRegular(what="file") if it is not a directory.
+    """
+    with _opened(guard, root, rest, path) as found:
+        for below, name, _, error in Walk(guard, found).below(after):
+            yield below + name, error
+
+
+@contextmanager
+def _opened(guard: Guard, root: Root, rest: str, path: str) -> Iterator[BackendResult]:
+    """Open a directory; `found.fd` can be listed. Raises: OSError, ReadError, as `files_below` does."""
+    if guard.backend == "portable":
+        found = portable.find(guard.local_roots, root, rest)
+    else:
+        found = walk.find(guard.local_roots, root, rest, by_handle=guard.backend != "walk-by-name")
     try:
         if not stat.S_ISDIR(found.mode):
             raise NotRegular(path, what="file")
-        if is_pseudo(found.fd):
+        if found.fd >= 0 and is_pseudo(found.fd):
             raise PermissionRefused(path, errno.EPERM, "directories of kernel state are not listed")
         guard.policy.admit(found.canonical, path, found.root.canonical)
-        here = os.open(".", _OPEN_DIRECTORY, dir_fd=found.fd)
-        try:
-            explorer = _Explorer(guard, found, here)
-            survey = explorer.survey()
-            explorer.read(choose(survey), take, max_bytes)
-            return survey
-        finally:
-            close_fd(here)
+        if found.fd >= 0:
+            # The descriptor may be O_PATH only; "." below it is the same directory, whatever its present name.
+            handle, found.fd = found.fd, os.open(".", _OPEN_DIRECTORY, dir_fd=found.fd)
+            close_fd(handle)
+        yield found
     finally:
         if found.fd >= 0:
             close_fd(found.fd)
 
 
-class _Explorer:
-    """One directory and both descents into it."""
+class OtherMount(Exception):
+    """A directory belongs to another file system, which may not answer."""
 
-    def __init__(self, guard: Guard, found: BackendResult, top: int) -> None:
+
+class Walk:
+    """A walk through everything below an open directory."""
+
+    def __init__(self, guard: Guard, found: BackendResult) -> None:
         self._guard = guard
-        self._root = found.root.canonical
-        self._canonical = found.canonical
+        self._root = found.root
         self._prefix = "" if found.canonical == "." else f"{found.canonical}/"
-        self._top = top
-        self._device = os.fstat(top).st_dev
-        self._directories: dict[str, DirectoryFiles] = {}
-        self._files_left = MAX_FILES
-        self._is_complete = True
-        self._denied: dict[str, int] = {}
+        self._top: int | str = found.fd
+        top: int | str = found.root.fd
+        if found.fd < 0:  # directories have no descriptors on this system
+            self._top, top = os.path.join(found.root.canonical, found.canonical), found.root.canonical
+        self._device = os.stat(self._top).st_dev
+        self.denied: dict[str, int] = {}
+        """The number of names that each rule has denied."""
+        self._rules: IgnoreRules | None = rules_at(top, found.canonical) if guard.ignore else None
 
-    def survey(self) -> Survey:
-        """Return all files, in the order of their names."""
-        self._list(self._top, "", 0)
-        return Survey(self._canonical, self._directories, self._is_complete, self._denied)
+    def below(self, after: str = "") -> Iterator[tuple[str, str, int | str, Exception | None]]:
+        """Yield the directory with a slash, the name and the open directory of each file that follows `after`."""
+        levels = [_WalkedDirectory(self._top, "", after, self._rules)]
+        try:
+            levels[-1].fill(self._guard.context)
+            while levels:
+                level = levels[-1]
+                name = level.next_name(self._guard.context)
+                if name is None:
+                    self._leave(levels.pop())
+                elif name[-1] == "/":
+                    entered = self._enter(level, name, len(levels))
+                    if isinstance(entered, _WalkedDirectory):
+                        levels.append(entered)
+                    elif entered is not None:
+                        yield level.path, name[:-1], level.fd, entered
+                elif self._is_shown(level, name.rstrip("\0"), is_directory=False):
+                    error = NotRegular(level.path + name[:-1], what="other") if name[-1] == "\0" else None
+                    yield level.path, name.rstrip("\0"), level.fd, error
+        finally:
+            for level in levels:
+                self._leave(level)
 
-    def _list(self, directory: int, path: str, depth: int) -> None:
-        if self._guard.context is not None:
-            self._guard.context.check()
-        if depth > MAX_DEPTH or len(self._directories) >= MAX_DIRECTORIES or self._files_left <= 0:
-            self._is_complete = False
-            return
-        rule_against, root, prefix = self._guard.policy.rule_against, self._root, self._prefix + path
-        context = self._guard.context
-        files: list[tuple[str, Key]] = []
-        below: list[str] = []
-        with os.scandir(directory) as scanned:
+    def _is_shown(self, level: _WalkedDirectory, name: str, *, is_directory: bool) -> bool:
+        path = f"{self._prefix}{level.path}{name}"
+        rule_against, root = self._guard.policy.rule_against, self._root.canonical
+        rule = rule_against(path, root)
+        if rule is None and is_directory:
+            rule = rule_against(f"{path}/x", root)
+        if rule is not None:
+            self.denied[rule] = self.denied.get(rule, 0) + 1
+            return False
+        return level.rules is None or not level.rules.is_ignored(path, name, is_directory=is_directory)
+
+    def _enter(self, level: _WalkedDirectory, name: str, depth: int) -> _WalkedDirectory | Exception | None:
+        """Return a directory to walk, the reason why it is not walked, or None if it is left out or was removed."""
+        if not self._is_shown(level, name[:-1], is_directory=True):
+            return None
+        path = level.path + name
+        if depth > MAX_DEPTH:
+            return NotRegular(path, what="directory")
+        fd: int | str = -1
+        try:
+            fd = self._open(level, name[:-1])
+            if os.stat(fd).st_dev != self._device:
+                _close(fd)
+                return OtherMount()
+            rules = None if level.rules is None else level.rules.enter(fd, self._prefix + path)
+            after = level.after[len(name) :] if level.after.startswith(name) else ""
+            entered = _WalkedDirectory(fd, path, after, rules)
+            entered.fill(self._guard.context)
+            if isinstance(fd, str):
+                self._open(level, name[:-1])  # the names are those of the same directory
+            return entered
+        except FileNotFoundError:
+            _close(fd)
+            return None  # removed in the meantime
+        except OSError as error:
+            _close(fd)
+            return error
+
+    def _open(self, level: _WalkedDirectory, name: str) -> int | str:
+        """Open a directory, never through a link; without descriptors, return its path. Raises: OSError."""
+        if isinstance(level.fd, int):
+            return os.open(name, _OPEN_DIRECTORY, dir_fd=level.fd)
+        path = f"{self._prefix}{level.path}{name}"
+        if portable.find(self._guard.local_roots, self._root, path).canonical != path:
+            raise FileNotFoundError
+        return os.path.join(level.fd, name)
+
+    def _leave(self, level: _WalkedDirectory) -> None:
+        level.release(self._guard.context)
+        if level.fd != self._top:
+            _close(level.fd)
+
+
+class _WalkedDirectory:
+    """One directory of a walk, and the names in it that are still to come.
+
+    That of a directory ends with a slash, that of a pipe, a socket or a device with a NUL.
+    """
+
+    __slots__ = ("_charged_bytes", "_has_more", "_names", "after", "fd", "path", "rules")
+
+    def __init__(self, fd: int | str, path: str, after: str, rules: IgnoreRules | None) -> None:
+        self.fd, self.path, self.after, self.rules = fd, path, after, rules
+        self._names: list[str] = []
+        self._has_more = False
+        self._charged_bytes = 0
+
+    def next_name(self, context: CallContext | None) -> str | None:
+        """Return the next name; None at the end. Raises: OSError, Cancelled, TimedOut, TooMuchMemory."""
+        if not self._names and self._has_more:
+            self.fill(context)
+        if not self._names:
+            return None
+        name = self._names.pop()
+        if self._has_more and not self._names:
+            self.after = name
+        return name
+
+    def fill(self, context: CallContext | None) -> None:
+        """List the names that follow `after`. Raises: OSError, Cancelled, TimedOut, TooMuchMemory."""
+        self.release(context)
+        self._has_more = False
+        names: list[str] = []
+        after = self.after
+        with os.scandir(self.fd) as scanned:
             for number, entry in enumerate(scanned):
                 if context is not None and not number % 1024:
-                    context.check()  # also where no name is a file that may be read
+                    context.check()
                 name = entry.name
                 try:
-                    is_directory = entry.is_dir(follow_symlinks=False)
-                    rule = rule_against(prefix + name, root)
-                    if rule is None and is_directory:
-                        rule = rule_against(f"{prefix}{name}/x", root)
-                    if rule is not None:
-                        self._denied[rule] = self._denied.get(rule, 0) + 1
-                    elif is_directory:
-                        if name not in SKIPPED:
-                            below.append(name)
-                    elif entry.is_file(follow_symlinks=False):
-                        if len(files) >= self._files_left:
-                            self._is_complete = False
-                            break
-                        files.append((name, _key(entry.stat(follow_symlinks=False))))
-                        if context is not None:
-                            context.charge(file_memory(name))
+                    if entry.is_dir(follow_symlinks=False):
+                        name += "/"
+                    elif entry.is_symlink():
+                        continue
+                    elif not entry.is_file(follow_symlinks=False):
+                        name += "\0"
                 except OSError:
                     continue  # removed in the meantime
-        files.sort()
-        count = len(files)
-        self._directories[path] = DirectoryFiles(files)
-        self._files_left -= count
-        del files
-        for name in sorted(below):
-            opened = self._open_directory(directory, name)
-            if opened is not None:
-                try:
-                    self._list(opened, f"{path}{name}/", depth + 1)
-                finally:
-                    close_fd(opened)
+                if after and name <= after and not (name[-1] == "/" and after.startswith(name) and after != name):
+                    continue
+                names.append(name)
+                if len(names) >= PAGE_NAMES + PAGE_NAMES // 4:
+                    names = sorted(names)[:PAGE_NAMES]
+                    self._has_more = True
+        names.sort(reverse=True)
+        if len(names) > PAGE_NAMES:
+            del names[: len(names) - PAGE_NAMES]
+            self._has_more = True
+        self._names = names
+        if context is not None:
+            size_bytes = sum([NAME_BYTES + len(name) for name in names])
+            context.charge(size_bytes)
+            self._charged_bytes = size_bytes
+
+    def release(self, context: CallContext | None) -> None:
+        """Give the memory of the names back."""
+        if context is not None:
+            context.memory.refund(self._charged_bytes)
+        self._charged_bytes = 0
+
+
+class _Explorer:
+    """One directory, its survey and its first bytes."""
+
+    def __init__(self, guard: Guard, found: BackendResult) -> None:
+        self._guard = guard
+        self._found = found
+        self._top = found.fd
+        self._device = os.fstat(found.fd).st_dev
+
+    def survey(self) -> Survey:
+        """Return the files by directory."""
+        context = self._guard.context
+        directories: dict[str, DirectoryFiles] = {}
+        open_ones: dict[str, list[tuple[str, Key]]] = {"": []}
+        count = 0
+        is_complete = True
+        walk_below = Walk(self._guard, self._found)
+        for path, name, fd, error in walk_below.below():
+            if path not in open_ones:
+                for left in [one for one in open_ones if not path.startswith(one)]:
+                    directories[left] = DirectoryFiles(open_ones.pop(left))
+                open_ones[path] = []
+            if error is not None:
+                is_complete = is_complete and not (isinstance(error, NotRegular) and error.what == "directory")
+                continue
+            if count >= MAX_FILES or len(directories) + len(open_ones) > MAX_DIRECTORIES:
+                is_complete = False
+                break
+            try:
+                assert isinstance(fd, int)
+                open_ones[path].append((name, _key(os.stat(name, dir_fd=fd, follow_symlinks=False))))
+            except OSError:
+                continue  # removed in the meantime
+            count += 1
+            if context is not None:
+                context.charge(file_memory(name))
+        directories |= {path: DirectoryFiles(files) for path, files in open_ones.items()}
+        in_order = {path: directories[path] for path in sorted(directories)}
+        return Survey(self._found.canonical, in_order, is_complete, walk_below.denied)
 
     def _open_directory(self, directory: int, name: str) -> int | None:
         """Open a directory; None if it cannot be entered or belongs to another mount."""
@@ -258,6 +421,11 @@ class _Explorer:
                     self._read_below(opened, f"{path}{name}/", chosen, below, take, max_bytes)
                 finally:
                     close_fd(opened)
+
+
+def _close(fd: int | str) -> None:
+    if isinstance(fd, int) and fd >= 0:
+        close_fd(fd)
 
 
 def _key(status: os.stat_result) -> Key:

@@ -111,7 +111,7 @@ class Resources:
         """List a directory for the page. Raises: ReadError, RpcError, WouldBlock."""
 
         def look(recorder: Recorder, names: list[str]) -> Listing:
-            listing = recorder.list(path, context)
+            listing = recorder.list(path, context, hides_ignored=True)
             names += [entry.name for entry in listing.entries]
             return listing
 

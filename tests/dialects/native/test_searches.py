@@ -92,7 +92,7 @@ def test_a_directory_is_searched_file_by_file(root, call):
 
     assert reply.text.startswith("> .?return: 2 files of 3 match\n")
     parts = read_back(reply.text, Workspace(root).tool("native").dialect.style)
-    assert [name.partition(":")[0] for kind, name, _ in parts if kind == "text"] == ["src/lib.py", "src/deep/b.txt"]
+    assert [name.partition(":")[0] for kind, name, _ in parts if kind == "text"] == ["src/deep/b.txt", "src/lib.py"]
     assert "SECRET" not in reply.text
 
 

@@ -21,6 +21,7 @@ from eyespan.extras.bulk import SCHEMA, Record, pool, read_many, reading
 from eyespan.extras.bulk.export import export_lines, export_table
 from eyespan.extras.bulk.walk import find_files
 from eyespan.guard import Guard, listing
+from eyespan.guard import tree as tree_walk
 
 HANG_SECONDS = 60
 
@@ -67,7 +68,7 @@ def test_a_directory_gives_everything_below_it_in_one_order(workspace):
 
 
 def test_a_directory_of_many_pages_is_walked_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(listing, "PAGE_NAMES", 7)
+    monkeypatch.setattr(tree_walk, "PAGE_NAMES", 7)
     monkeypatch.setattr(listing, "MAX_SCANNED", 3)
     expected = sorted([f"{number:03}.txt" for number in range(50)] + ["020/x", "a-b/y", "a/z", "a.txt"])
     for path in [*expected, ".env"]:
@@ -81,7 +82,7 @@ def test_a_directory_of_many_pages_is_walked_to_its_end(tmp_path, monkeypatch):
 
 
 def test_a_page_of_denied_names_does_not_end_the_walk(tmp_path, monkeypatch):
-    monkeypatch.setattr(listing, "PAGE_NAMES", 2)
+    monkeypatch.setattr(tree_walk, "PAGE_NAMES", 2)
     for name in ("a.key", "b.key", "c.key", "d.key", "z.txt"):
         (tmp_path / name).write_text("x")
     with Workspace(tmp_path, policy=Policy(deny=["*.key"])) as workspace:
@@ -118,10 +119,10 @@ def test_a_target_without_a_file_is_an_error(target, reason, workspace, capfd, t
 
 
 def test_a_directory_that_is_not_searched_to_its_end_is_an_error(workspace, tree, tmp_path, capfd, monkeypatch):
-    def list_beneath(*_):
+    def files_beneath(*_):
         raise TimedOut("a", seconds=10)
 
-    monkeypatch.setattr(Guard, "list_beneath", list_beneath)
+    monkeypatch.setattr(Guard, "files_beneath", files_beneath)
 
     assert main(["export", "a", "a.txt", "--root", str(tree), "--to", str(tmp_path / "o.jsonl")]) == 1
     assert [row["error_code"] for row in rows(tmp_path / "o.jsonl")] == ["timeout", ""]

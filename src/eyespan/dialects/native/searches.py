@@ -41,8 +41,6 @@ MAX_FILES = 5000
 MAX_MATCHING_FILES = 100
 MAX_SECONDS = DEADLINE_SECONDS / 2
 """The limits of a search. What they leave out is noted."""
-SKIPPED = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", ".tox", ".mypy_cache"))
-"""Directories that a search does not enter, because programs made their files; a search that names one does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,26 +320,21 @@ def _search_file(target: Target, search: Search, view: View, files: Files) -> Te
     return None
 
 
-def files_below(path: str, engine: Engine, context: CallContext) -> Iterator[Target]:
-    """Yield the files below a directory, sorted by name, without those in `SKIPPED`. Raises: Cancelled, TimedOut."""
-    waiting = [path.rstrip("/") or "/"]
-    while waiting:
-        directory = waiting.pop()
-        try:
-            with context.memory.loan():
-                entries = engine.list(directory, context).entries
-        except (errors.Cancelled, errors.TimedOut):
-            raise
-        except errors.ReadError:
-            continue
-        lead = "" if directory == "." else "/" if directory == "/" else f"{directory}/"
-        inner = []
-        for entry in entries:
-            if entry.what == "directory" and entry.name not in SKIPPED:
-                inner.append(f"{lead}{entry.name}")
-            elif entry.what == "file":
-                yield Target(f"{lead}{entry.name}")
-        waiting += reversed(inner)
+def files_below(path: str, engine: Engine, context: CallContext, after: str = "") -> Iterator[Target]:
+    """Yield the files below a directory that follow `after`, in the order of paths, without those that are ignored.
+
+    Raises: Cancelled, TimedOut.
+    """
+    directory = path.rstrip("/") or "/"
+    lead = "" if directory == "." else "/" if directory == "/" else f"{directory}/"
+    try:
+        for below, error in engine.walk(directory, context, after):
+            if error is None:
+                yield Target(lead + below)
+    except (errors.Cancelled, errors.TimedOut):
+        raise
+    except errors.ReadError:
+        return
 
 
 def files_like(path: str, engine: Engine, context: CallContext) -> Iterator[Target]:

@@ -29,16 +29,18 @@ page, image, with its source, version, kind, token count and errors.
   eyespan export 'src/**/*.py' --to -              to standard output
   eyespan export . --to corpus.parquet --jobs 4    a table (eyespan[tables])
   eyespan export . --to chunks.jsonl --chunk 400   chunks for retrieval
-  eyespan export . --to corpus.jsonl --exclude .git --exclude 'node_modules/'
-  eyespan export site --to site.jsonl --document   pages as text, no tags
+  eyespan export . --to corpus.jsonl --exclude '*.lock' --exclude 'dist/'
+  eyespan export site --to site.jsonl --document   web pages as text, no tags
   eyespan --root s3://bucket/docs export . --to docs.jsonl
 
+What .gitignore and .ignore files name is left out, and so are directories of
+version control, installed packages and caches; --no-ignore reads them too.
 The members of an archive are read like files. A second run reads only what is
 new or has changed, and so does a run after one that was killed; a table keeps
-the lines it was made of in FILE.jsonl for that. A file that cannot be read is a
-record with an error, counted in the last line. Exit status: 0; 1 if the output
-cannot be written, a target has no file, or a directory was not searched to its
-end; 2 for wrong usage.
+the lines it was made of in FILE.jsonl for that. A file that cannot be read is
+a record with an error, counted in the last line. Exit status: 0; 1 if the
+output cannot be written, a target has no file, or a directory was not
+searched to its end; 2 for wrong usage.
 """
 
 
@@ -64,6 +66,9 @@ def add_options(parser: Parser) -> None:
         metavar="PATTERN",
         action="append",
         help="names to leave out: *.log, build/, docs/**/old (repeatable)",
+    )
+    parser.add_argument(
+        "--no-ignore", action="store_true", help="also read what .gitignore and .ignore files leave out"
     )
     parser.add_argument("--document", action="store_true", help="HTML and mailboxes as documents, not as their source")
 

@@ -1,7 +1,7 @@
 """Paths, directories and patterns to files, in one fixed order: that of their paths, character by character.
 
-Directories of any size are walked to their end, a page of names at a time. A bucket is listed by its keys, which stores
-send in that order.
+Directories of any size are walked to their end. A bucket is listed by its keys, which stores send in that order. What
+ignore files name is left out, unless the workspace is open without them; a file that is named is found.
 """
 
 from __future__ import annotations
@@ -12,17 +12,12 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext
-from eyespan.errors import NotFound, NotRegular, ReadError, Unsearched
+from eyespan.errors import NotFound, NotRegular, ReadError, Unsearched, from_os_error
 from eyespan.escape import named_path
 from eyespan.guard.paths import as_relative
 
 if TYPE_CHECKING:
-    from eyespan.guard.listing import Entry
     from eyespan.workspace import Workspace
-
-
-MAX_DEPTH = 64
-"""Directories deeper than this are an error, not a search without end."""
 
 
 def find_files(workspace: Workspace, targets: Iterable[str]) -> Iterator[tuple[str, ReadError | None]]:
@@ -37,7 +32,7 @@ def find_files(workspace: Workspace, targets: Iterable[str]) -> Iterator[tuple[s
             pattern = _compiled(target)
             start = fixed or ("/" if target.startswith("/") else ".")
             has_match = False
-            for path, error in _below(workspace, start, "" if start == "." else None, 0):
+            for path, error in _below(workspace, start, "" if start == "." else None):
                 if isinstance(error, Unsearched) or pattern.fullmatch(path):
                     has_match = True
                     yield path, error
@@ -54,48 +49,30 @@ def _named(workspace: Workspace, target: str) -> Iterator[tuple[str, ReadError |
         yield target, None if "!/" in target else Unsearched(error)
     else:
         if stat.S_ISDIR(status.st_mode):
-            yield from _below(workspace, target.rstrip("/") or "/", "" if target in (".", "./") else None, 0)
+            yield from _below(workspace, target.rstrip("/") or "/", "" if target in (".", "./") else None)
         else:
             yield target, None
 
 
-def _below(
-    workspace: Workspace, directory: str, prefix: str | None, depth: int
-) -> Iterator[tuple[str, ReadError | None]]:
+def _below(workspace: Workspace, directory: str, prefix: str | None) -> Iterator[tuple[str, ReadError | None]]:
     """Yield the files below a directory; `prefix` replaces its name in their paths."""
     name = directory if prefix is None else prefix
     base = "" if not name else name.rstrip("/") + "/"
+    context = CallContext(workspace.deadline_seconds)
     try:
-        if workspace.engine.is_remote(directory):
-            for key in workspace.engine.keys(directory, CallContext(workspace.deadline_seconds)):
-                yield as_relative(base + key), None
-            return
-        for entry in _entries(workspace, directory):
-            path = as_relative(base + entry.name)
-            if entry.what == "directory":
-                if depth >= MAX_DEPTH:
-                    yield path, Unsearched(NotRegular(path, what="directory"))
-                else:
-                    yield from _below(workspace, path, None, depth + 1)
-            elif entry.what == "file":
-                yield path, None
-            elif entry.what == "other":
+        for below, error in workspace.engine.walk(directory, context):
+            path = as_relative(base + below)
+            context.renew()
+            if isinstance(error, OSError):
+                yield path, Unsearched(from_os_error(error, path))
+            elif isinstance(error, NotRegular) and error.what == "other":
                 yield path, NotRegular(path, what="other")
+            else:
+                yield path, None if error is None else Unsearched(NotRegular(path, what="directory"))
     except ReadError as error:
         yield directory, Unsearched(error)
-
-
-def _entries(workspace: Workspace, directory: str) -> Iterator[Entry]:
-    """Yield the entries of a local directory, in the order of paths. Raises: ReadError."""
-    after = ""
-    while True:
-        context = CallContext(workspace.deadline_seconds)
-        listing = workspace.engine.list(directory, context, after=after)
+    finally:
         context.finish()
-        yield from listing.entries
-        if not listing.partial:
-            return
-        after = listing.last
 
 
 def order(path: str) -> str:

@@ -12,14 +12,15 @@ from eyespan.errors import InvalidPath, NotFound, NotRegular, OutsideRoot, Store
 from eyespan.extras.remote.address import split_address
 from eyespan.extras.remote.remote_file import FIRST_BYTES, RemoteFile, RemoteStatus, number_of
 from eyespan.extras.remote.store import LEFT_OUT, ObjectVersion
+from eyespan.guard.ignore import SKIPPED
 from eyespan.guard.listing import Entry, Listing
 from eyespan.guard.roots import RemoteRoot
-from eyespan.guard.tree import MAX_FILES, SKIPPED, DirectoryFiles, Survey, file_memory, key_of
+from eyespan.guard.tree import MAX_FILES, DirectoryFiles, Survey, file_memory, key_of
 from eyespan.policy import Policy
 
 if TYPE_CHECKING:
     from eyespan.extras.remote.store import Store
-    from eyespan.guard.tree import Choose, Key, Take
+    from eyespan.guard.tree import Choose, Found, Key, Take
 
 
 MAX_KEY_BYTES = 1024
@@ -147,8 +148,8 @@ class StoreRoot(RemoteRoot):
                 entries.append(entry)
         return Listing(key or ".", tuple(entries), names.is_cut or names.left_out > 0, left_out=names.left_out)
 
-    def keys(self, rest: str, asked: str, policy: Policy) -> Iterator[str]:
-        """Yield the paths, below `rest`, of all objects that no rule forbids, in the order of their keys.
+    def files(self, rest: str, asked: str, policy: Policy, after: str) -> Iterator[Found]:
+        """Yield the paths, below `rest`, of all objects that no rule forbids and that follow `after`, in order.
 
         A page is in memory at a time. Raises: ReadError, OSError.
         """
@@ -156,8 +157,8 @@ class StoreRoot(RemoteRoot):
         prefix = f"{key}/" if key else ""
         for name, _ in self.store(asked).below(key, CallContext(), asked):
             path = name.removeprefix(prefix)
-            if path and policy.rule_against(name, self.canonical) is None:
-                yield path
+            if path > after and policy.rule_against(name, self.canonical) is None:
+                yield path, None
 
     def explore(
         self, rest: str, asked: str, policy: Policy, choose: Choose, take: Take, max_bytes: int, context: CallContext

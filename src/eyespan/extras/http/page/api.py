@@ -75,7 +75,7 @@ class WorkspaceBackend:
         return {name: self._workspace.toolset(name) for name in dialect_names()}
 
     def list(self, path: str, context: CallContext) -> Listing:
-        return self._workspace.engine.list(path, context)
+        return self._workspace.engine.list(path, context, hides_ignored=True)
 
     def survey(self, path: str, context: CallContext) -> Survey:
         return self._workspace.engine.explore(path, lambda _: {}, lambda *_: None, 0, context)
