@@ -8,7 +8,7 @@ SEED ?=
 # The tests start many processes; without bytecode files each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test lint fuzz proof soak bombs promises fuzz-inputs mutate coverage bench bench-quick bench-check bench-documents bench-http hosts docs remote dist browser clean help
+.PHONY: run test lint fuzz proof soak bombs promises fuzz-inputs mutate coverage bench bench-quick bench-check bench-documents bench-http hosts docs remote dist browser images clean help
 
 run: $(READY)  ## show the same lines of a file in each dialect
 	@$(BIN)/python examples/tour.py
@@ -85,10 +85,16 @@ hosts: $(READY)  ## test with real Claude Code, Codex, agent frameworks and the 
 	@tools/hosts.sh && tools/hosts_frameworks.sh && tools/mcp_conformance.sh && $(BIN)/python -m proof originals
 
 browser: $(READY)  ## the tests of the page in a real Chromium, which it installs on Debian, with axe-core; its images; three minutes
-	@command -v chromedriver >/dev/null || apt-get install -y -q chromium chromium-driver
+	@command -v chromedriver curl >/dev/null || apt-get install -y -q chromium chromium-driver curl
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt selenium pygments
 	@if command -v npm >/dev/null; then npm install --silent --prefix build/browser axe-core@4.14.0; else echo "no npm: accessibility is not checked"; fi
 	@$(BIN)/python -m pytest tests/extras/http/page
+
+images: browser  ## the images of the page in docs/images, as the tests in Chromium made them
+	@cd build/screenshots && cp view-start-1280-light.png $(CURDIR)/docs/images/view-start.png && \
+		cp view-preview-1280-light.png $(CURDIR)/docs/images/view-preview.png && \
+		cp view-activity-1280-light.png $(CURDIR)/docs/images/view-activity.png && \
+		cp view-preview-390-dark.png $(CURDIR)/docs/images/view-narrow-dark.png
 
 docs: $(READY)  ## build the site of docs/ into build/site, with strict links; one minute
 	@$(BIN)/python tools/reference.py

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -23,7 +25,7 @@ from tests.extras.http.page.command import Browser, running
 webdriver = pytest.importorskip("selenium.webdriver", reason="no browser driver: `make browser` installs it")
 Keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 pytestmark = pytest.mark.skipif(
-    not (shutil.which("chromium") and shutil.which("chromedriver")), reason="no Chromium: `make browser` installs it"
+    not all(map(shutil.which, ("chromium", "chromedriver", "curl"))), reason="no Chromium: `make browser` installs it"
 )
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 IMAGES = Path(__file__).parents[4] / "build" / "screenshots"
@@ -178,6 +180,16 @@ def write_reads(server, *reads):
 def rows(browser, table):
     script = "return [...document.querySelectorAll(`#${arguments[0]} tbody tr`)].map((row) => row.innerText)"
     return [row.split() for row in browser.execute_script(script, table)]
+
+
+def copied(browser):
+    """Click every copy button; return what each has copied."""
+    browser.execute_script(
+        "window.copied = {}; navigator.clipboard.writeText = async (text) => { window.copied[window.what] = text; }"
+    )
+    for button in browser.find_elements("css selector", ".tools button"):
+        browser.execute_script("window.what = arguments[0].textContent; arguments[0].click()", button)
+    return browser.execute_script("return window.copied")
 
 
 def read_files(browser):
@@ -378,21 +390,16 @@ def test_calls_are_kept_as_links(browser, server):
 
 def test_copy_buttons_copy_what_they_name(browser, server, tree):
     visit(browser, server, file="src/a b.txt", dialect="codex")
-    browser.execute_script(
-        "window.copied = {}; navigator.clipboard.writeText = async (text) => { window.copied[window.what] = text; }"
-    )
-    for button in browser.find_elements("css selector", ".tools button"):
-        browser.execute_script("window.what = arguments[0].textContent; arguments[0].click()", button)
-    copied = browser.execute_script("return window.copied")
+    found = copied(browser)
     call = {"name": "read_file", "arguments": {"file_path": f"{tree}/src/a b.txt"}}
-    ran = subprocess.run([sys.executable, "-c", copied["Python"]], capture_output=True, text=True, check=True)
+    ran = subprocess.run([sys.executable, "-c", found["Python"]], capture_output=True, text=True, check=True)
 
     assert text_of(browser, "#copied") == "Host configuration: copied"
-    assert json.loads(copied["Call"]) == call
-    assert copied["Answer"] == "L1: a name with a space"
+    assert json.loads(found["Call"]) == call
+    assert found["Answer"] == "L1: a name with a space"
     assert ran.stdout == "L1: a name with a space\n"
-    assert json.loads(copied["curl"].split(" -d ")[1].strip("'"))["params"] == call
-    assert json.loads(copied["Host configuration"]) == {
+    assert json.loads(found["curl"].split(" -d ")[1].strip("'"))["params"] == call
+    assert json.loads(found["Host configuration"]) == {
         "mcpServers": {"eyespan": {"command": "eyespan", "args": ["serve", "--dialect", "codex", str(tree)]}}
     }
 
@@ -501,22 +508,87 @@ def test_a_filter_is_part_of_the_address(browser, server):
 
 # --- layouts ---------------------------------------------------------------------------------------------------------
 
+BOATS = '''\
+"""The boats of a harbour."""
+
+from dataclasses import dataclass
+
+BERTHS = 40
+
+
+@dataclass
+class Boat:
+    name: str
+    length_m: float = 9.5  # of the hull
+
+
+class Harbour:
+    """A harbour with berths."""
+
+    def __init__(self, berths: int = BERTHS) -> None:
+        self.berths = berths
+        self.boats: list[Boat] = []
+
+    def enter(self, boat: Boat) -> bool:
+        """Give a boat a berth; return False if all are taken."""
+        if len(self.boats) >= self.berths:
+            return False
+        self.boats.append(boat)
+        return True
+'''
+
+
+@pytest.fixture(scope="module")
+def harbour():
+    """A server with files and reads as in a project, for the images."""
+    with tempfile.TemporaryDirectory(prefix="eyespan-") as directory:
+        root, log = Path(directory, "harbour"), Path(directory, "reads.jsonl")
+        (root / "src").mkdir(parents=True)
+        (root / "docs").mkdir()
+        (root / "src" / "boats.py").write_text(BOATS)
+        (root / "src" / "tides.json").write_text(
+            json.dumps([{"hour": n, "metres": n % 7} for n in range(400)], indent=1)
+        )
+        (root / "docs" / "guide.md").write_text("# Guide\n\n" + "Boats enter by the north gate.\n" * 300)
+        (root / "README.md").write_text("# Harbour\n\nBerths for forty boats.\n")
+        (root / ".env").write_text("KEY=1\n")
+        shutil.copy(FIXTURES / "pdfs" / "unicode.pdf", root / "docs" / "paper.pdf")
+        with Workspace(root) as workspace:
+            server = ViewServer(Api(WorkspaceBackend(workspace, Activity(str(log)))))
+            server.log = log
+            for n in range(240):
+                path = ("src/boats.py", "docs/guide.md", "src/tides.json")[n * n % 7 % 3]
+                first = n * 37 % 200 + 1
+                read = {"path": path, "range": f"{first}-{first + 40}", "tokens": 300 + n * n % 1700, "bytes": 1500}
+                read |= {"caller": ("codex/0.166", "claude-code/3.1")[n % 2], "dialect": ("codex", "native")[n % 2]}
+                if n % 29 == 28:
+                    read |= {"path": ".env", "range": None, "verdict": "refused", "code": "policy_denied", "tokens": 0}
+                write_reads(server, {**read, "time": f"2026-01-05T{9 + n // 60:02}:{n % 60:02}:00Z"})
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            yield server
+            server.shutdown()
+            server.server_close()
+
+
 VIEWS = {
     "start": {},
-    "preview": {"file": "src/app.py", "dialect": "claude", "compare": "native"},
-    "differences": {"file": "src/app.py", "dialect": "codex", "compare": "native", "diff": "1", "lines": "1-40"},
-    "paper": {"file": "paper.pdf", "dialect": "claude"},
-    "activity": {"view": "activity"},
+    "preview": {"file": "src/boats.py", "dialect": "claude", "compare": "native"},
+    "differences": {"file": "src/boats.py", "dialect": "codex", "compare": "native", "diff": "1"},
+    "paper": {"file": "docs/paper.pdf", "dialect": "claude"},
+    "activity": {"view": "activity", "caller": "codex/0.166"},
 }
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("name", VIEWS)
-def test_every_view_fits_and_is_accessible(browser, server, name, width, scheme):
+def test_every_view_fits_and_is_accessible(browser, harbour, name, width, scheme):
     resize(browser, width, scheme)
-    visit(browser, server, **VIEWS[name])
-    wait(lambda: name != "start" or "with native" in text_of(browser, "#cost"))
+    browser.get("about:blank")
+    browser.get(f"{harbour.url}#{harbour.new_token()}")
+    wait(lambda: is_ready(browser))
+    visit(browser, harbour, **VIEWS[name])
+    wait(lambda: name != "start" or text_of(browser, "#cost").startswith("Reading these "))
     wait(lambda: name != "activity" or text_of(browser, "#totals"))
     keep(browser, f"{name}-{width}-{scheme}")
     over = browser.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
@@ -548,6 +620,9 @@ def test_the_page_of_a_server_shows_its_tools_and_its_reads(browser, tree):
         open_source(browser)
         click(browser, "app.py")
         wait(lambda: "L1: def main():" in answers(browser))
+        curl = copied(browser)["curl"]
+        environment = {**os.environ, "EYESPAN_TOKEN": served.token}
+        ran = subprocess.run(["bash", "-c", curl], capture_output=True, text=True, env=environment, timeout=60)
         browser.find_element("id", "show-activity").click()
         served.rpc("tools/call", {"name": "read_file", "arguments": {"file_path": str(tree / EVIL)}})
         wait(lambda: EVIL in browser.find_element("id", "heat").text)
@@ -570,8 +645,10 @@ def test_the_page_of_a_server_shows_its_tools_and_its_reads(browser, tree):
         served.end()
 
     assert address == f"{page}/"
-    assert totals.startswith("2\nreads\n")
-    assert "0\ntokens read again unchanged, in 0 reads" in totals
+    assert "L1: def main():" in ran.stdout
+    assert served.token not in curl
+    assert totals.startswith("3\nreads\n")
+    assert totals.endswith("tokens read again unchanged, in 1 read")
     assert title == "Activity · eyespan"
     assert re.fullmatch(r"Reading .* costs [\d,]+ tokens in your host’s tool \(codex\)\.", cost)
     assert "hide" in policy

@@ -222,7 +222,7 @@ def test_tokens_of_the_blocks_add_up_with_images(server, tmp_path):
     found = call(server, dialect="native", file={"path": "shot.png"})
 
     assert [block["type"] for block in found["blocks"]] == ["text", "image"]
-    assert found["tokens"] == sum(block["tokens"] for block in found["blocks"]) > 1000
+    assert found["tokens"] == sum(block["tokens"] for block in found["blocks"])
 
 
 @pytest.mark.parametrize(

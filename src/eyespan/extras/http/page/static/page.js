@@ -685,7 +685,7 @@ function row(cells) {
   return line;
 }
 
-// The lines of a file from left to right; darker where they were read more often.
+// The lines of a file from left to right, in a stronger colour where they were read more often.
 function heat(file) {
   if (!file.heat.length) return "";
   const end = file.heat.at(-1).last;
@@ -773,6 +773,7 @@ function showActivity() {
   chart(some);
   const paths = new Set(some.map(pathOf));
   const isFiltered = some.length < events.length;
+  at("heat-title").textContent = isFiltered ? "Files of these reads, with the sums of all their reads" : "Files";
   at("heat").tBodies[0].replaceChildren(...activity.files.filter((file) => !isFiltered || paths.has(file.path)).slice(0, 100).map((file) =>
     row([fileLink(file.path), file.reads, file.again, file.refused, file.bytes, file.tokens, heat(file)])));
   at("events").tBodies[0].replaceChildren(...some.slice(0, 200).map((event) =>
@@ -827,7 +828,10 @@ async function begin() {
     at("other").replaceChildren(made("option", "none", { value: "" }), ...options());
     at("host").replaceChildren(...options());
     at("host").value = has("claude") ? "claude" : server.dialects.find((each) => each.name !== "native")?.name ?? firstDialect();
-    if (matchMedia("(max-width: 700px)").matches) at("files").open = !(place().file || place().args);
+    if (matchMedia("(max-width: 700px)").matches) { // the answer comes first
+      at("files").open = !(place().file || place().args);
+      at("form").open = false;
+    }
     at("tree").replaceChildren();
     if (server.roots.length < 2) await fill(at("tree"), "");
     else for (const root of server.roots) directory(at("tree"), root, root);
