@@ -43,10 +43,15 @@ class TestParagraphs:
 
         assert page_text(tmp_path, words(*lines(*texts, *PROSE, top=500))) == [*texts, " ".join(PROSE)]
 
-    def test_a_gap_begins_a_paragraph(self, tmp_path):
-        content = words(*lines(*PROSE[:2]), *lines(*PROSE[:2], top=640))
+    def test_lines_of_double_space_are_joined(self, tmp_path):
+        content = words(*lines(*PROSE[:2], *PROSE[:2], step=24))
 
-        assert page_text(tmp_path, content) == [" ".join(PROSE[:2])] * 2
+        assert page_text(tmp_path, content) == [" ".join([*PROSE[:2], *PROSE[:2]])]
+
+    def test_a_gap_begins_a_paragraph(self, tmp_path):
+        content = words(*lines(*PROSE), *lines(*PROSE, top=640))
+
+        assert page_text(tmp_path, content) == [" ".join(PROSE)] * 2
 
     @pytest.mark.parametrize(
         ("below", "joined"),

@@ -321,6 +321,9 @@ class _Hyphens:
 def _page_markdown(lines: list[Line], hyphens: _Hyphens) -> str:
     shown: list[str] = []
     edge = _right_edges(lines)
+    below = [(a, b) for a, b in pairwise(lines) if a.height and b.height and b.top > a.bottom]
+    gaps = sorted([(b.top - a.bottom) / a.height for a, b in below])
+    leading = max(0.55, 1.2 * gaps[len(gaps) // 2]) if gaps and gaps[len(gaps) // 2] < 1.5 else 0.55
     for at, line in enumerate(lines):
         above = lines[at - 1] if at else None
         if line.table is not None:
@@ -330,13 +333,13 @@ def _page_markdown(lines: list[Line], hyphens: _Hyphens) -> str:
             shown += ["", f"{'#' * line.level} {line.text}", ""]
             continue
         text = line.text
-        if above is not None and shown[-1] and _goes_on(above, line, edge[at]):
+        if above is not None and shown[-1] and _goes_on(above, line, edge[at], leading):
             if shown[-1].endswith("-"):
                 shown[-1] = hyphens.joined(shown[-1], text)
             else:
                 shown[-1] += f" {text}"
             continue
-        if above is not None and above.height and line.height and line.top - above.bottom > 0.55 * line.height:
+        if above is not None and above.height and line.height and line.top - above.bottom > leading * line.height:
             shown.append("")
         bullet = _BULLET.match(text)
         if bullet and text[bullet.end() : bullet.end() + 1].isalnum():
@@ -363,14 +366,14 @@ def _right_edges(lines: list[Line]) -> list[float]:
     return edges
 
 
-def _goes_on(above: Line, line: Line, edge: float) -> bool:
+def _goes_on(above: Line, line: Line, edge: float, leading: float) -> bool:
     """Return True if a line goes on with the paragraph of the line above it: its first word had no room there."""
     if not above.height or not line.height or above.level or above.table or _ITEM.match(line.text):
         return False
     height = above.height
-    if abs(line.height - height) > 0.12 * height or not -0.5 * height < line.top - above.bottom < 0.55 * height:
+    if abs(line.height - height) > 0.12 * height or not -0.5 * height < line.top - above.bottom < leading * height:
         return False
-    is_item = _ITEM.match(above.text) is not None
+    is_item = _ITEM.match(above.text) is not None or above.text[1:2] == " "
     if line.left > above.left + (3.5 if is_item else 0.8) * height or line.top <= above.top:
         return False
     if above.text.endswith("-") and line.text[:1].islower():
