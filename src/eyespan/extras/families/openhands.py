@@ -42,6 +42,10 @@ class OpenHands(TextEditor):
     }
     platform = "python"
 
+    @property
+    def anthropic_type(self) -> None:
+        """Return None: the Messages API does not know this tool."""
+
     def parse(self, arguments: Any, admit: Admit) -> Call:
         call = super().parse(arguments, admit)
         if not call.path.startswith("/"):

@@ -90,7 +90,7 @@ class TextEditor(TableDialect):
         self.max_characters: int | None = settings["max_characters"]
 
     @property
-    def anthropic_type(self) -> dict[str, Any]:
+    def anthropic_type(self) -> dict[str, Any] | None:
         """Return the definition of the built-in tool, for the Messages API."""
         built_in: dict[str, Any] = {"type": "text_editor_20250728", "name": self.spec.name}
         if self.max_characters is not None:
