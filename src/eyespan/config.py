@@ -20,6 +20,7 @@ from typing import Any
 
 from eyespan.dialects import dialect_class, dialect_names
 from eyespan.dialects.base import HOST_DEFAULTS, Dialect
+from eyespan.dialects.path_map import PathMap
 from eyespan.errors import NotFound
 from eyespan.escape import visible
 from eyespan.guard import Guard, Root
@@ -53,6 +54,7 @@ _SCHEMA: dict[str, Any] = {
     "policy": {"deny": list, "allow": list},
     "tools": {"read_file": {"max_file_read_bytes": int, "max_scan_bytes": int, "show_line_numbers": bool}},
     "dialects": dict,
+    "map": dict,
     "host": {
         "encoding": str,
         "suggest": bool,
@@ -81,6 +83,8 @@ class Config:
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The settings of each dialect: `[dialects.NAME]`, of all dialects: `[host]`, and `[tools.read_file]` for `forge`
     (section 5 of seed 002)."""
+    map: Mapping[str, str] = field(default_factory=dict)
+    """The directories of the host that stand for local ones."""
     name: str = ""
     """The path of the file, for messages."""
     ignore: bool = True
@@ -176,6 +180,7 @@ def _parse(data: bytes, name: str, roots: Sequence[str], *, is_inside: bool) -> 
                     f"{name}: tools.read_file.{key} can only be lowered from {default} by a file in the workspace; "
                     "a file outside the roots, given with --config, can raise it"
                 )
+    directories = _mapped_directories(table.get("map", {}), name, is_inside)
     settings = _dialect_settings(table.get("dialects", {}), name, is_inside)
     host = dict(table.get("host", {}))
     ignore = host.pop("ignore", True)
@@ -188,8 +193,27 @@ def _parse(data: bytes, name: str, roots: Sequence[str], *, is_inside: bool) -> 
     if forge:
         settings["forge"] = {**forge, **settings.get("forge", {})}
     return Config(
-        roots=chosen, deny=deny, allow=allow, settings=settings, name=name, ignore=ignore, is_inside=is_inside
+        roots=chosen,
+        deny=deny,
+        allow=allow,
+        settings=settings,
+        map=directories,
+        name=name,
+        ignore=ignore,
+        is_inside=is_inside,
     )
+
+
+def _mapped_directories(table: Mapping[str, Any], name: str, is_inside: bool) -> dict[str, str]:
+    """Return the table `[map]`, with local directories relative to the file. Raises: BadConfig."""
+    if table and is_inside:
+        raise BadConfig(f"{name}: map works only in a file outside the roots, given with --config")
+    base = os.path.dirname(os.path.abspath(name))
+    try:
+        whole = {host: os.path.join(base, os.path.expanduser(local)) for host, local in table.items()}
+        return PathMap(whole).directories
+    except (TypeError, ValueError) as error:
+        raise BadConfig(f"{name}: map: {_shown(str(error), is_quoted=False)}") from None
 
 
 def _dialect_settings(table: Mapping[str, Any], name: str, is_inside: bool) -> dict[str, Mapping[str, Any]]:

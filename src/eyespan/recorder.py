@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eyespan.context import CallContext
+from eyespan.dialects.path_map import PathMap
 from eyespan.errors import PolicyDenied, ReadError
 from eyespan.guard.listing import Listing
 from eyespan.model import CharRange, Document, Lines, ReadRequest, Reply, Tail, TextPart
@@ -122,11 +123,12 @@ class Recorder(_Engine):
             self.files[name] = {**found, "range": _range(self), "rule": None}
             self._canonical_names[document.facts.path] = name
 
-    def note_shown(self, reply: Reply) -> None:
+    def note_shown(self, reply: Reply, path_map: PathMap) -> None:
         """Take the lines of each file from an answer that names them: it may show less than was read."""
         parts = reply.structured.get("parts") if isinstance(reply.structured, dict) else None
         for part in parts or ():
-            name, path = self._canonical_names.get(part.get("path", "")), part.get("path", "")
+            path = part.get("path", "")
+            name = self._canonical_names.get(path_map.inward(path))
             shown = part.get("selector", "").removeprefix(f"{path}:")
             if name is not None and _RANGES.fullmatch(shown):
                 shown = ",".join([one if "-" in one else f"{one}-{one}" for one in shown.split(",")])
@@ -139,8 +141,8 @@ def watched(tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Re
     """Call the tool; return its reply, the record of the call and the seconds it took."""
     recorder = Recorder(tool.engine)
     start = time.perf_counter()
-    reply = Tool(tool.dialect, recorder).call(arguments, context=context)
-    recorder.note_shown(reply)
+    reply = Tool(tool.dialect, recorder, workspace=tool.workspace).call(arguments, context=context)
+    recorder.note_shown(reply, tool.path_map)
     return reply, recorder, time.perf_counter() - start
 
 

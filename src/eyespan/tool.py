@@ -11,6 +11,7 @@ from eyespan import plugins
 from eyespan.context import CallContext, WouldBlock
 from eyespan.dialects import host_settings
 from eyespan.dialects.base import Dialect
+from eyespan.dialects.path_map import PathMap
 from eyespan.dialects.suggestions import Suggestions
 from eyespan.engine import Engine
 from eyespan.errors import UNLOADED, BadArguments, Internal, PolicyDenied, ReadError, log_shortage, short_of
@@ -20,6 +21,8 @@ from eyespan.model import Reply, ReplyError, TextContent, ToolSpec
 if TYPE_CHECKING:
     from eyespan.workspace import Workspace
 
+NO_MAP = PathMap({})
+
 
 class Tool:
     """One read tool in one dialect over one workspace.
@@ -28,13 +31,14 @@ class Tool:
     it is unpickled. The memory of a dialect between calls is not part of it.
     """
 
-    __slots__ = ("dialect", "engine", "workspace")
+    __slots__ = ("dialect", "engine", "path_map", "workspace")
 
     def __init__(self, dialect: Dialect, engine: Engine, *, workspace: Workspace | None = None) -> None:
         self.dialect = dialect
         self.engine = engine
         self.workspace = workspace
         """The workspace that made the tool; None if it was made of an engine alone."""
+        self.path_map = NO_MAP if workspace is None else workspace.path_map
 
     @property
     def spec(self) -> ToolSpec:
@@ -56,7 +60,7 @@ class Tool:
                 raise PolicyDenied("")
             reply = self._run(arguments, context)
         except BadArguments as error:
-            return _failed(ReplyError(error.code, error.message))
+            return self._failed(ReplyError(error.code, error.message))
         except ReadError as error:
             return self._reply_to(error, context)
         except (Exception, RecursionError) as error:
@@ -78,10 +82,11 @@ class Tool:
         return host_settings.hosted(dialect, arguments, reply, lambda other: self._run_dialect(other, context))
 
     def _run_dialect(self, arguments: Any, context: CallContext) -> Reply:
-        reply = self.dialect.run(arguments, self.engine, context)
+        path_map = self.path_map
+        reply = self.dialect.run(path_map.arguments(arguments) if path_map else arguments, self.engine, context)
         if not isinstance(reply, Reply):
             raise TypeError("run() returned no Reply")
-        return reply
+        return path_map.reply(reply, self.dialect.own_paths_in) if path_map else reply
 
     def _reply_to(self, error: ReadError, context: CallContext) -> Reply:
         reply = self.error_reply(error)
@@ -91,15 +96,15 @@ class Tool:
             suggested = host_settings.suggested(error, reply.error, Suggestions(self.engine, context))
         except (ReadError, WouldBlock):
             return reply  # there is no time to look for names
-        return _failed(suggested)
+        return self._failed(suggested)
 
     def error_reply(self, error: ReadError) -> Reply:
         """Return the reply to a read that failed."""
         try:
-            return _failed(self.dialect.render_error(error))
+            return self._failed(self.dialect.render_error(error))
         except Exception as failure:  # of a dialect that is not part of eyespan
             _log(failure)
-            return _failed(ReplyError(error.code, str(error)))
+            return self._failed(ReplyError(error.code, str(error)))
 
     def _reply_to_unexpected(self, error: BaseException) -> Reply:
         """Return the reply to an error that no read raises: a module that cannot be loaded, or a bug of eyespan."""
@@ -119,20 +124,25 @@ class Tool:
         module = type(self.dialect).__module__
         return "eyespan" if module.startswith("eyespan.") else f"the dialect {self.dialect.name} ({module})"
 
+    def _failed(self, error: ReplyError) -> Reply:
+        error = ReplyError(error.code, valid_text(self.path_map.outward(error.message)))
+        return Reply((TextContent(error.message),), None, error)
+
     def changed(self) -> list[str]:
         """Return selectors of the lines that this tool has shown and that are no longer so, such as `a.py:12-14`.
 
         Lines have the numbers under which they were shown. A file that cannot be read any more is named without lines.
         Raises: TypeError for a dialect that does not remember; `native` does.
         """
-        return self.dialect.changed(self.engine)
+        return [self.path_map.outward(one) for one in self.dialect.changed(self.engine)]
 
     def unseen(self, path: str, first: int, last: int) -> list[str]:
         """Return selectors of those lines of a file that this tool has never shown; [] if it has shown all of them.
 
         Raises: ReadError; TypeError for a dialect that does not remember; `native` does.
         """
-        return self.dialect.unseen(self.engine, path, first, last)
+        unseen = self.dialect.unseen(self.engine, self.path_map.inward(path), first, last)
+        return [self.path_map.outward(one) for one in unseen]
 
     async def acall(self, arguments: Any) -> Reply:
         """Answer one call off the event loop. Cancelling the task stops the read at its next block."""
@@ -175,7 +185,7 @@ class Toolset(tuple[Tool, ...]):
 
 
 def _tool_of(workspace: Workspace, dialect: Dialect) -> Tool:
-    dialect.set_roots([root.path for root in workspace.roots])
+    dialect.set_roots([workspace.path_map.outward(root.path) for root in workspace.roots])
     return Tool(dialect, workspace.engine, workspace=workspace)
 
 
@@ -198,11 +208,6 @@ async def _in_own_thread(work: Callable[[], Reply]) -> Reply:
 
     start_new_thread(run, ())
     return await answer
-
-
-def _failed(error: ReplyError) -> Reply:
-    error = ReplyError(error.code, valid_text(error.message))
-    return Reply((TextContent(error.message),), None, error)
 
 
 def _with_valid_text(reply: Reply) -> Reply:

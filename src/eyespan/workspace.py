@@ -10,6 +10,7 @@ from eyespan import plugins
 from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.dialects import dialect_class
 from eyespan.dialects.base import Dialect, ToolsetDialect
+from eyespan.dialects.path_map import PathMap
 from eyespan.engine import Engine
 from eyespan.errors import ReadError, Stuck, TimedOut
 from eyespan.escape import in_plain_words
@@ -40,7 +41,9 @@ class Workspace:
     a file. `backend` picks the way files are opened (`eyespan doctor` lists those that work here). No call takes longer
     than `deadline_seconds`, opening the roots included; None sets no limit, and a dead network mount then blocks for
     ever. Maps, searches, patterns, suggestions and bulk reading leave out what `.gitignore` and `.ignore` files name;
-    `ignore=False` includes it, and a file that is named is always read.
+    `ignore=False` includes it, and a file that is named is always read. `map` gives the directories of a host that has
+    the files elsewhere, in a container for example: with `{"/workspace": "/home/me/project"}` tools accept and show
+    paths below `/workspace`.
 
     A pickled workspace holds the paths of its roots and its settings, and opens the roots again where it is unpickled.
     A copy is the workspace itself, because two owners would close the same roots twice.
@@ -55,6 +58,7 @@ class Workspace:
         backend: str = "auto",
         deadline_seconds: float | None = DEADLINE_SECONDS,
         ignore: bool = True,
+        map: Mapping[str, str] | None = None,  # noqa: A002
     ) -> None:
         if not roots:
             raise ValueError("a workspace needs at least one root")
@@ -62,12 +66,13 @@ class Workspace:
             raise ValueError('a root must be a directory, not ""; the current directory is "."')
         if deadline_seconds is not None and not deadline_seconds > 0:
             raise ValueError(f"deadline_seconds must be more than 0, not {deadline_seconds!r}")
+        path_map = PathMap(map or {})
         opened = open_roots(roots, deadline_seconds)
         config = _load_config(opened, None, deadline_seconds)
         policy = policy or Policy()
         if config is not None:
             policy = policy.with_rules(config.deny)
-        self._set(opened, policy, backend, deadline_seconds, {}, ignore)
+        self._set(opened, policy, backend, deadline_seconds, {}, ignore, path_map)
 
     def _set(
         self,
@@ -77,12 +82,15 @@ class Workspace:
         deadline_seconds: float | None,
         settings: Mapping[str, Mapping[str, Any]],
         ignore: bool,
+        path_map: PathMap,
     ) -> None:
         self.policy = policy
         self.backend = backend
         self.deadline_seconds = deadline_seconds
         self.settings = settings
         """Settings by dialect, from a configuration file; those given to `tool` take precedence."""
+        self.path_map = path_map
+        """The directories of the host that stand for local ones."""
         self.roots = roots
         self.guard = Guard(roots, policy, backend, ignore=ignore)
         self._engines: list[Engine] = []
@@ -104,17 +112,25 @@ class Workspace:
         backend: str = "auto",
         deadline_seconds: float | None = DEADLINE_SECONDS,
         ignore: bool = True,
+        map: Mapping[str, str] | None = None,  # noqa: A002
     ) -> Workspace:
         """Return the workspace that a configuration file describes, as `eyespan call` and `eyespan serve` open it.
 
         `path` is the file; None is `eyespan.toml` in the first root, if it exists. `roots` take precedence over those
         of the file; without either, the current directory is the root. The rules of the file are added to `policy`, and
-        its settings of dialects apply to every tool. A file inside the roots can only narrow access (docs/security.md).
+        its settings of dialects apply to every tool. `map` is added to that of the file. A file inside the roots can
+        only narrow access (docs/security.md).
 
         Raises: as the constructor does.
         """
         return cls.configured(
-            path, roots=roots, policy=policy, backend=backend, deadline_seconds=deadline_seconds, ignore=ignore
+            path,
+            roots=roots,
+            policy=policy,
+            backend=backend,
+            deadline_seconds=deadline_seconds,
+            ignore=ignore,
+            map=map,
         )
 
     @classmethod
@@ -128,6 +144,7 @@ class Workspace:
         backend: str = "auto",
         deadline_seconds: float | None = DEADLINE_SECONDS,
         ignore: bool = True,
+        map: Mapping[str, str] | None = None,  # noqa: A002
     ) -> Workspace:
         """Do as `from_config` does; where neither it nor the file names roots, those of `beyond` may be read too.
 
@@ -140,6 +157,7 @@ class Workspace:
             "backend": backend,
             "deadline_seconds": deadline_seconds,
             "ignore": ignore,
+            "map": map,
         }
         opened = cls(*given, *(() if roots else beyond), **how)
         config = _load_config(opened.roots[: len(given)], None if path is None else os.fspath(path), deadline_seconds)
@@ -162,7 +180,9 @@ class Workspace:
             # Rules of the host are relative to its root, and must hold in the directories that the file chose.
             places = [(root.canonical, one) for root in opened.roots for one in outer if _is_below(root.canonical, one)]
             rules = NarrowedPolicy(rules, {root: (one, root[len(one) :].strip("/")) for root, one in places})
-        opened._set(opened.roots, rules, backend, deadline_seconds, config.settings, ignore and config.ignore)
+        ignore = ignore and config.ignore
+        path_map = PathMap({**config.map, **opened.path_map.directories})
+        opened._set(opened.roots, rules, backend, deadline_seconds, config.settings, ignore, path_map)
         return opened
 
     def narrowed(self, directories: Sequence[str | os.PathLike[str]]) -> Workspace:
@@ -175,7 +195,7 @@ class Workspace:
         opened: list[Root] = []
         for directory in directories:
             try:
-                candidate = open_roots([directory], self.deadline_seconds)[0]
+                candidate = open_roots([self.path_map.inward(os.fspath(directory))], self.deadline_seconds)[0]
             except (OSError, ValueError):
                 continue
             for root in self.roots:
@@ -193,7 +213,7 @@ class Workspace:
             raise ValueError("none of the directories is below a root of this workspace")
         made = Workspace.__new__(Workspace)
         policy = NarrowedPolicy(self.policy, places)
-        made._set(tuple(opened), policy, self.backend, self.deadline_seconds, self.settings, self.guard.ignore)
+        made._set(tuple(opened), policy, *self._settings())
         return made
 
     def tool(self, dialect: str | type[Dialect], **settings: Any) -> Tool:
@@ -230,14 +250,13 @@ class Workspace:
             raise ValueError(f"the dialect {chosen.name} cannot be made: {plugins.describe(error)}") from error
         members = made.members if isinstance(made, ToolsetDialect) else (made,)
         for member in members:
-            member.set_roots([root.path for root in self.roots])
+            member.set_roots([self.path_map.outward(root.path) for root in self.roots])
         return Toolset([Tool(member, self.engine, workspace=self) for member in members])
 
     def excluding(self, patterns: Iterable[str]) -> Workspace:
         """Return a workspace of the same roots with further deny rules."""
         made = type(self).__new__(type(self))
-        policy = self.policy.with_rules(patterns)
-        made._set(self.roots, policy, self.backend, self.deadline_seconds, self.settings, self.guard.ignore)
+        made._set(self.roots, self.policy.with_rules(patterns), *self._settings())
         return made
 
     def read_many(
@@ -294,9 +313,13 @@ class Workspace:
 
     __deepcopy__ = __copy__
 
+    def _settings(self) -> tuple[str, float | None, Mapping[str, Mapping[str, Any]], bool, PathMap]:
+        """Return what another workspace with these settings needs, besides the roots and the policy."""
+        return self.backend, self.deadline_seconds, self.settings, self.guard.ignore, self.path_map
+
     def __reduce__(self) -> tuple[Any, ...]:
         paths = [root.address for root in self.roots]
-        return _reopen, (paths, self.policy, self.backend, self.deadline_seconds, self.settings, self.guard.ignore)
+        return _reopen, (paths, self.policy, *self._settings())
 
     def __repr__(self) -> str:
         return f"Workspace({', '.join(repr(root.path) for root in self.roots)})"
@@ -313,9 +336,11 @@ def _reopen(
     deadline_seconds: float | None,
     settings: Mapping[str, Mapping[str, Any]],
     ignore: bool,
+    path_map: PathMap,
 ) -> Workspace:
     workspace = Workspace.__new__(Workspace)
-    workspace._set(open_roots(paths, deadline_seconds), policy, backend, deadline_seconds, settings, ignore)
+    opened = open_roots(paths, deadline_seconds)
+    workspace._set(opened, policy, backend, deadline_seconds, settings, ignore, path_map)
     return workspace
 
 

@@ -28,7 +28,7 @@ def test_the_sandbox_can_be_left_off_by_either_name(word):
 def test_every_option_is_a_field():
     fields = {option.dest for section in command_parser("serve").sections().values() for option in section}
 
-    assert fields - set(ServeOptions.__slots__) == {"roots", "config", "help", "version", "no_plugins"}
+    assert fields - set(ServeOptions.__slots__) == {"roots", "config", "map", "help", "version", "no_plugins"}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import sys
 from base64 import b64encode
 from typing import Any
 
-from eyespan.cli.options import Arguments, Parser, UsageError, add_settings, settings_by_dialect
+from eyespan.cli.options import Arguments, Parser, UsageError, add_map, add_settings, settings_by_dialect
 from eyespan.model import Reply, TextContent
 from eyespan.tool import Tool, Toolset
 
@@ -39,6 +39,7 @@ def add_options(parser: Parser) -> None:
         help='many calls: one {"id": ..., "args": {...}} per line of standard input, one reply per line',
     )
     add_settings(parser)
+    add_map(parser)
 
 
 def main(arguments: Arguments) -> int:

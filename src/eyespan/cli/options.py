@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from eyespan.config import BadConfig
 from eyespan.context import DEADLINE_SECONDS, as_seconds
+from eyespan.dialects.path_map import PathMap
 from eyespan.escape import in_plain_words, visible
 from eyespan.guard import mounts
 from eyespan.suggest import nearest
@@ -191,6 +192,29 @@ def _setting(given: str) -> tuple[str, str, Any]:
         return dialect, setting, value
 
 
+def add_map(group: argparse._ActionsContainer) -> None:
+    """Add `--map`, the option of the commands whose caller may have the files elsewhere."""
+    group.add_argument(
+        "--map",
+        metavar="FROM=TO",
+        action="append",
+        type=_mapping,
+        help="paths below FROM, as the host names them, are those below TO; repeatable",
+    )
+
+
+def _mapping(given: str) -> tuple[str, str]:
+    host, equals, local = text(given).partition("=")
+    if not equals or not local:
+        raise argparse.ArgumentTypeError(f"must be FROM=TO, such as /workspace=/home/me/project, not {given!r}")
+    local = os.path.abspath(os.path.expanduser(local))
+    try:
+        PathMap({host: local})
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{given}: {error}") from None
+    return host, local
+
+
 def settings_by_dialect(given: Iterable[tuple[str, str, Any]], dialects: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return the values of `--set` by dialect. A name without a dialect belongs to each of `dialects`.
 
@@ -220,6 +244,7 @@ class Arguments:
         self.roots: list[str] = own.pop("roots", [])
         self.config: str | None = own.pop("config", None)
         self.timeout_seconds: float = own.pop("timeout_seconds", DEADLINE_SECONDS)
+        self.map: dict[str, str] = dict(own.pop("map", ()))
         self.values: dict[str, Any] = own
         self.operands = tuple(operands)
         self.process = process
@@ -246,6 +271,7 @@ class Arguments:
                 beyond=() if is_confined else (os.path.abspath(os.sep),),
                 deadline_seconds=self.timeout_seconds,
                 ignore=not self.values.get("no_ignore", False),
+                map=self.map,
             )
         except (BadConfig, TimeoutError) as error:
             raise UsageError(visible(str(error))) from None

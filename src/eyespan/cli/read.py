@@ -6,7 +6,7 @@ import os
 import sys
 
 from eyespan import kinds
-from eyespan.cli.options import Arguments, Parser, UsageError, one_of
+from eyespan.cli.options import Arguments, Parser, UsageError, add_map, one_of
 from eyespan.cli.pager import Pager
 from eyespan.cli.target_printer import TargetPrinter, write_output
 from eyespan.dialects.json_lines import JsonLines
@@ -68,6 +68,7 @@ def add_options(parser: Parser) -> None:
         "--no-ignore", action="store_true", help="also search what .gitignore and .ignore files leave out"
     )
     parser.add_argument("--no-pager", action="store_true", help="do not show long output of a terminal in $PAGER")
+    add_map(parser)
 
 
 def main(arguments: Arguments) -> int:

@@ -12,6 +12,7 @@ from eyespan.cli.options import (
     Arguments,
     Parser,
     UsageError,
+    add_map,
     add_settings,
     one_of,
     settings_by_dialect,
@@ -103,6 +104,7 @@ def add_options(parser: Parser) -> None:
         help="the dialect of the tool (`eyespan dialects` lists them); repeatable",
     )
     add_settings(parser)
+    add_map(parser)
     for name, meaning in FLAGS.items():
         parser.add_argument(name, action="store_true", help=meaning)
     parser.add_argument("--no-jail", action="store_true", dest="no_sandbox", help=SUPPRESS)

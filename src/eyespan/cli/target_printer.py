@@ -62,7 +62,7 @@ class TargetPrinter:
         """Show one argument; return False if it could not be read, with the reason on standard error."""
         self.printer.start(text)
         if text != "-" and not text.startswith(("-:", "-!/")):
-            return self._show_named(text, text, headed)
+            return self._show_named(self.workspace.path_map.inward(text), text, headed)
         try:
             with copied_input() as directory, Workspace(directory) as own:
                 return replace(self, workspace=own)._show_named(NAME + text[1:], text, headed)
@@ -78,7 +78,7 @@ class TargetPrinter:
                 for show in shows:
                     show(headed or len(shows) > 1)
         except errors.ReadError as error:
-            return self._report(label, error, self._advice(error, near))
+            return self._report(label, error, self.workspace.path_map.outward(self._advice(error, near)))
         return True
 
     def _report(self, label: str, error: errors.ReadError, message: str) -> bool:
@@ -221,7 +221,7 @@ class _Argument:
         """Show the names in a directory. Raises: ReadError."""
         listing = self._anywhere(path, lambda path: self._engine.list(path, self._progress.context))
         if headed:
-            self._reader.printer.header(name)
+            self._reader.printer.header(self._reader.workspace.path_map.outward(name))
         self._reader.printer.listing(listing)
 
     def _search(self, target: Target) -> None:
@@ -268,7 +268,7 @@ class _Argument:
                     print("eyespan: the file is empty", file=sys.stderr)
                 continue
             if headed:
-                printer.header(name)
+                printer.header(self._reader.workspace.path_map.outward(name))
             headed = False
             if isinstance(part, TextPart) and part.encoding not in ("utf-8", encoding):
                 encoding = part.encoding

@@ -66,6 +66,8 @@ class Dialect:
     """Relative paths are refused."""
     notice_tags: tuple[str, ...] = ()
     """How lines begin that the dialect itself writes as the host's words."""
+    own_paths = ""
+    """A regular expression of the parts of a text that the dialect writes and that name paths; "" if it names none."""
     sends_documents = False
     """An MCP server sends documents as embedded resources, whether or not it was started with `--rich`."""
     can_be_off: tuple[str, ...] = ()
@@ -134,6 +136,10 @@ class Dialect:
         Raises: BadArguments, ReadError.
         """
         raise NotImplementedError  # abstract
+
+    def own_paths_in(self, text: str) -> str:
+        """Return the regular expression `own_paths` for a text of an answer."""
+        return self.own_paths
 
     def changed(self, engine: Engine) -> list[str]:
         """Return selectors of lines that were shown and are no longer so. Raises: TypeError, but for `native`."""

@@ -27,6 +27,7 @@ class WorkspaceDialect(TableDialect):
     """The tool as the document describes it."""
 
     name = "workspace"
+    own_paths = r'\A\{"path": "[^"]*"'
     summary = "root-relative path, start_line/max_lines, a result object with meta and next_start_line, error codes"
     instructions = (
         "Text files of at most 1 MiB are returned by lines: for a long file, ask for the range you need. Binary files "

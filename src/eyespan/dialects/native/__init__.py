@@ -87,6 +87,10 @@ class Native(Dialect):
     def parse(self, arguments: Any, admit: Admit) -> NativeArgs:
         return parse_arguments(arguments, self.budget)
 
+    def own_paths_in(self, text: str) -> str:
+        sign = text[: len(text) - len(text.lstrip(own_lines.SIGN))]
+        return rf"^{sign}(?!>)(?:.*left out, over the budget of \d+:$(?:\n .*)*|.*)"
+
     def changed(self, engine: Engine) -> list[str]:
         return edits.changed(self, engine)
 

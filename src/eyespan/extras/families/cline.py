@@ -41,6 +41,7 @@ class Cline(TableDialect):
     """The tool as the program has it."""
 
     name = "cline"
+    own_paths = r'"(?:query|error)":"(?:[^"\\]|\\.)*"'
     summary = "read_files of Cline: several files and ranges per call, `N | line`, a JSON list of results"
     instructions = (
         "Several files or ranges of lines are read in one call, at most 2,000 lines and 48,000 characters each. Images "

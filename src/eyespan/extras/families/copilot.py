@@ -48,6 +48,7 @@ class Copilot(TableDialect):
     """The tool as the program has it, with `offset` and `limit`."""
 
     name = "copilot"
+    own_paths = r"\AFile: `.*"
     summary = "read_file of VS Code Copilot: lines in a fenced block, offset and limit, 2,000 lines per call"
     instructions = "Text is returned by lines, at most 2,000 per call; offset and limit read on."
     tool = "read_file"

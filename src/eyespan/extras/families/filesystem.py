@@ -204,6 +204,7 @@ class ReadMultipleFiles(_FilesystemTool):
     """`read_multiple_files`: several whole files; a file that cannot be read does not stop the others."""
 
     tool = "read_multiple_files"
+    own_paths = r"(?:\A|^---\n).*:(?:$| Error - .*)"
     description = (
         "Reads several files as text at once. Each is returned after its path; a file that cannot be read is returned "
         "as an error and does not stop the others. Works within the allowed directories only."
@@ -372,6 +373,7 @@ class SearchFiles(_FilesystemTool):
     """`search_files`: the paths below a directory that match a glob."""
 
     tool = "search_files"
+    own_paths = ".+"
     description = (
         "Searches below a directory for files and directories whose relative path matches a glob: *.ext in that "
         "directory, **/*.ext in all below it. Returns full paths. Works within the allowed directories only."
@@ -420,6 +422,7 @@ class ListAllowedDirectories(_FilesystemTool):
     """`list_allowed_directories`: the roots."""
 
     tool = "list_allowed_directories"
+    own_paths = ".+"
     description = "Lists the directories that this server may read; everything below them may be read too."
     fields = ()
     paths = Paths("")

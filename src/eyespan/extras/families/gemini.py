@@ -184,6 +184,7 @@ class ReadManyFiles(_GeminiTool):
     """`read_many_files`: the files that globs match, one after the other."""
 
     tool = "read_many_files"
+    own_paths = r"\A--- .* ---$"
     description = (
         "Reads the files that globs match and returns them one after the other, each after a line with its path. "
         "Images, audio and PDFs come only if a glob names them or their suffix."

@@ -27,6 +27,7 @@ class OpenCode(TableDialect):
     """The tool as the program has it."""
 
     name = "opencode"
+    own_paths = "\\A<path>.*"
     summary = "read of OpenCode: `N: line` in <content>, 50 KB per call, directories, images and PDFs"
     instructions = (
         "Text is returned by lines, at most 2,000 lines and 50 KB per call; offset reads on. Directories are listed; "

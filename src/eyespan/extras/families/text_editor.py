@@ -31,6 +31,7 @@ class TextEditor(TableDialect):
     """The tool, of which only `view` is available."""
 
     name = "text-editor"
+    own_paths = "^/.*"  # of a listing: the lines of a file begin with their numbers
     summary = "the view command of Anthropic's built-in text editor tool: `1: ` lines, view_range, directories"
     instructions = (
         "Only the command view is available: text files by lines, with view_range for a part of one, and the names in "
