@@ -19,6 +19,7 @@ class Grok(TableDialect):
     """The tool as the program has it."""
 
     name = "grok"
+    own_paths = r"\A(?:Contents|Directory contents) of .*"
     summary = "view_file of Grok CLI: `1: line`, the first ten lines without a range, directories"
     instructions = "Text is returned by lines: ten of them without start_line and end_line. Directories are listed."
     tool = "view_file"

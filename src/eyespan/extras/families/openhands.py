@@ -20,6 +20,7 @@ class OpenHands(TextEditor):
     """The tool, of which only `view` is available."""
 
     name = "openhands"
+    own_paths = r"\AHere's the result of .*|^/.*"
     summary = "file_editor of OpenHands, its view command: cat -n in a frame, view_range, directories, images"
     settings = {"max_characters": 16_000}
     needs_absolute_paths = True
