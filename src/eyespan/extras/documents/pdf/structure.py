@@ -40,7 +40,7 @@ LEAST_REPEATED = 20
 _BREAK = re.compile(rf"\r\n|\n|[{HYPHENS}]")
 _BULLET = re.compile(r"[•▪■●◦‣∙·►➢\uf0b7\uf0a7]\s*")
 _ITEM = re.compile(r"[•▪■●◦‣∙·►➢\uf0b7\uf0a7–-]\s|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]\s|\[\d{1,3}\]")
-_CAPTION = re.compile(r"(?:Table|Tab\.|Figure|Fig\.|Exhibit|Chart|Source|Note)s?\b[\s:.]", re.IGNORECASE)
+_CAPTION = re.compile(r"(?:Table|Tab|Figure|Fig|Exhibit|Chart|Source|Note|Total|Grand Total)s?\b[\s:.]", re.IGNORECASE)
 _NUMBERING = re.compile(r"(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*\.?|[IVX]{1,5}\.)\s+(?=\S)")
 _BOLD = re.compile(rb"bold|black|heavy|demi|cmbx|\bbd", re.IGNORECASE)
 _MARKS = re.compile(rf"(?:^|(?<=\s))(\S{{1,2}})(?:\s+\1){{{LEAST_REPEATED - 1},}}(?=\s|$)")
@@ -270,7 +270,13 @@ def _is_title(text: str, is_large: bool) -> bool:
     letters = sum(map(str.isalpha, text))
     if len(words) > MAX_HEADING_WORDS or letters < 3 or letters * 2 < len(text) - len(words):
         return False
-    if _CAPTION.match(text) or _BULLET.match(text) or text[-1] in ",;=" or text[0].islower() or text[0] in "(−–-.":
+    if (
+        _CAPTION.match(text)
+        or _BULLET.match(text)
+        or text[-1] in ",;="
+        or text[0].islower()
+        or not (text[0].isalnum() or text[0] in '“"¿¡«')
+    ):
         return False
     rest = text[found.end() :] if (found := _NUMBERING.match(text)) else text
     if rest[:1].islower() or "@" in text or "://" in text:

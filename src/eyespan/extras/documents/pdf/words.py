@@ -126,7 +126,9 @@ def _raised_start(boxes: _Boxes, start: int, end: int, height: float, text: str)
     if not any(tall):
         return []
     begin = end - tall[::-1].index(True)
-    return [(begin, "^")] if begin < end and text[begin - 1].isalnum() and text[begin].isalnum() else []
+    end_text = text[begin:end]
+    is_sign = end_text.isdigit() or (len(end_text) == 1 and end_text.islower())  # small capitals are no sign
+    return [(begin, "^")] if is_sign and text[begin - 1].isalnum() else []
 
 
 class _Boxes:
