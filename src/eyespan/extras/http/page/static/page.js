@@ -337,7 +337,7 @@ function showOverview() {
   if (refused) notes.push(`${host} refuses ${count(refused, "file")}; ${refused === 1 ? "it does" : "they do"} not count.`);
   if (lost && host !== "native" && has("native")) notes.push(`native refuses ${count(lost, "file")}.`);
   if (!survey.is_complete || survey.count > survey.files.length) notes.push("There are more files than are listed here.");
-  notes.push("Directories of version control and of installed packages are left out.", ...survey.errors);
+  notes.push("Directories of version control and of installed packages, and what ignore files name, are left out.", ...survey.errors);
   at("cost-note").textContent = notes.join(" ");
   const left = survey.files.length - measured.length;
   at("measure").hidden = isMeasuring || left < 1;
