@@ -353,8 +353,8 @@ def test_a_search_without_a_match_in_a_directory_is_an_error(directory, eyespan)
     )
 
 
-def test_a_search_of_too_many_files_states_where_it_stopped(directory, eyespan, monkeypatch):
-    monkeypatch.setattr("eyespan.dialects.native.searches.MAX_FILES", 1)
+def test_a_search_with_too_many_matches_states_where_it_stopped(directory, eyespan, monkeypatch):
+    monkeypatch.setattr("eyespan.dialects.native.searches.MAX_MATCHING_FILES", 1)
     (directory / "src").mkdir()
     for name in "ab":
         (directory / "src" / name).write_text("needle\n")

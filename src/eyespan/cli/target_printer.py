@@ -233,9 +233,8 @@ class _Argument:
         context = self._progress.context
         end = context.now() + searches.MAX_SECONDS
         count = 0
-        for searched, one in enumerate(below(path, self._engine, context)):
-            is_late = context.now() > end
-            if is_late or searched >= searches.MAX_FILES or count >= searches.MAX_MATCHING_FILES:
+        for one in below(path, self._engine, context):
+            if context.now() > end or count >= searches.MAX_MATCHING_FILES:
                 print_note(write_target(target), f"stopped at {one.path}")
                 break
             context.check()

@@ -279,7 +279,7 @@ def test_an_archive_is_searched_beyond_the_members_that_a_listing_shows(root, ca
 
 
 def test_members_that_are_not_searched_are_noted(root, call, monkeypatch):
-    monkeypatch.setattr(searches, "MAX_FILES", 3)
+    monkeypatch.setattr(searches, "MAX_MEMBERS", 3)
     with zipfile.ZipFile(root / "z.zip", "w") as archive:
         for number in range(5):
             archive.writestr(f"{number}.txt", "needle\n" if number == 4 else "other\n")
@@ -287,6 +287,22 @@ def test_members_that_are_not_searched_are_noted(root, call, monkeypatch):
     assert call("z.zip?needle").text == (
         "> z.zip?needle: no line matches in 3 files; only the first 3 of 5 members were searched"
     )
+
+
+@pytest.mark.parametrize("target", ["many?needle", "many/*.txt?needle"])
+def test_a_search_that_stops_continues_until_every_file_was_searched(root, call, monkeypatch, target):
+    monkeypatch.setattr(searches, "MAX_MATCHING_FILES", 3)
+    (root / "many").mkdir()
+    for number in range(20):
+        (root / "many" / f"{number:02}.txt").write_text("needle\n" if number % 2 else "other\n")
+
+    found, following = [], [target]
+    while following:
+        reply = call(following[-1])
+        found += [part["path"] for part in reply.structured["parts"][0]["parts"]]
+        following = reply.facts.get("left_out", [])
+
+    assert found == [f"many/{number:02}.txt" for number in range(1, 20, 2)]
 
 
 def test_names_of_directories_that_were_searched_are_free_again(root, call_within):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from eyespan import errors, kinds, tokens
@@ -353,22 +354,25 @@ def _plan_search(target: Target, args: NativeArgs, view: View, files: Files, not
     try:
         opened = files.open(bare)
     except errors.NotRegular as error:
-        if error.what != "directory" or bare != Target(target.path):
+        if error.what != "directory" or bare != Target(target.path, bare.piece):
             raise
         return searches.search_many(
             bare, searches.files_below(target.path, files.engine, files.context), search, view, files
         )
     except errors.NotFound:
-        if "*" not in target.path or bare != Target(target.path):
+        if "*" not in target.path or bare != Target(target.path, bare.piece):
             raise
-        return searches.search_many(
-            bare, searches.files_like(target.path, files.engine, files.context), search, view, files
-        )
+        matching = searches.files_like(target.path, files.engine, files.context)
+        first = next(matching, None)
+        if first is None and ":" in target.path:
+            raise  # the part after the colon is a selector
+        inner = iter(()) if first is None else chain([first], matching)
+        return searches.search_many(bare, inner, search, view, files)
     rows = rows_not_pattern(target, opened.kind)
     if rows is not None:
         return _plan(rows, args, view, files, note)
     if opened.kind.name == "archive" and bare.piece is None:
-        document = opened.read(options=DocumentOptions(archive=ArchiveOptions(searches.MAX_FILES)))
+        document = opened.read(options=DocumentOptions(archive=ArchiveOptions(searches.MAX_MEMBERS)))
         return searches.search_many(
             bare, searches.members_of(bare, document), search, view, files, searches.notes_on_members(document)
         )

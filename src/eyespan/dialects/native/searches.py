@@ -21,9 +21,9 @@ from eyespan.dialects.native.text import FileText
 from eyespan.dialects.native.text_items import TextItem, TextPlan, make_item
 from eyespan.dialects.native.wanted import Wanted, line_ranges
 from eyespan.engine import Engine
-from eyespan.model import CharRange, Document, Tail
+from eyespan.model import CharRange, Document, Lines, Tail
 from eyespan.regex import Pattern, PatternError
-from eyespan.selectors import Target, write_target
+from eyespan.selectors import Ranges, Target, write_target
 
 if TYPE_CHECKING:
     from eyespan.dialects.native.call import Files
@@ -37,7 +37,8 @@ BLOCK_CHARS = 1 << 18
 """The text that is read at a time."""
 CHUNK_CHARS = 1 << 20
 """The text that is read of a line that is longer; no more of it is searched."""
-MAX_FILES = 5000
+MAX_MEMBERS = 5000
+"""The members of an archive that are searched."""
 MAX_MATCHING_FILES = 100
 MAX_SECONDS = DEADLINE_SECONDS / 2
 """The limits of a search. What they leave out is noted."""
@@ -216,11 +217,13 @@ class SearchItem:
         notes: Sequence[str],
         noun: str = "file",
         stopped_at: str = "",
+        following: str = "",
     ) -> None:
         self.selector = write_target(target)
         self._target = target
         self._items = items
         self._stopped_at = stopped_at
+        self._following = following
         files = f"{counted(len(items), noun)} of {searched} {'matches' if len(items) == 1 else 'match'}"
         self._header = own_lines.header(f"{own_lines.quoted(self.selector)}: {files}")
         self._notes = [own_lines.note(note) for note in dict.fromkeys(notes) if note]
@@ -251,6 +254,8 @@ class SearchItem:
             left += shown.left
             parts.append(shown.facts)
             room -= tokens.estimate(own_lines.write(shown.lines)) + 1
+        if self._following:
+            left.append(self._following)
         facts: dict[str, Any] = {
             "path": self._target.path,
             "selector": self.selector,
@@ -268,16 +273,31 @@ class SearchItem:
 def search_many(
     target: Target, inner: Iterator[Target], search: Search, view: View, files: Files, more_notes: Sequence[str] = ()
 ) -> Item:
-    """Search the texts that the targets name. Raises: Cancelled, TimedOut."""
+    """Search the texts that the targets name, from the number of `target` on: `src:5001-?word` passes 5,000 files.
+
+    A search that stops names the number to continue with. Raises: NotRegular for other parts, Cancelled, TimedOut.
+    """
     items: list[TextItem] = []
     notes = [search.note, *more_notes]
+    match target.piece:
+        case None:
+            first = 1
+        case Ranges((Lines(first, None),)):
+            pass
+        case _:
+            raise errors.NotRegular(target.path, what="directory")
     searched = 0
     left_chars = view.max_chars
-    stopped_at = ""
-    for one in inner:
-        if searched >= MAX_FILES or len(items) >= MAX_MATCHING_FILES or files.context.now() > search.end:
+    stopped_at = following = ""
+    for number, one in enumerate(inner, 1):
+        if number < first:
+            continue
+        if number > first and (len(items) >= MAX_MATCHING_FILES or files.context.now() > search.end):
             stopped_at = write_target(one)
-            notes.append(f"stopped at {own_lines.quoted(write_target(one))}; search a directory in it, or other words")
+            rest = replace(target, piece=Ranges((Lines(number, None),)), pattern=search.text)
+            following = "" if target.member else write_target(rest)
+            goes_on = f"; {own_lines.quoted(following)} continues" if following else ""
+            notes.append(f"files {first}-{number - 1} were searched, up to {own_lines.quoted(stopped_at)}{goes_on}")
             break
         files.context.check()
         try:
@@ -294,10 +314,11 @@ def search_many(
         if item is not None:
             items.append(item)
             left_chars -= item.size_bytes
+    whole = replace(target, pattern=search.text)
     if not items:
         words = f"no line matches in {counted(searched, 'file')}" + "".join([f"; {note}" for note in notes[1:]])
-        return NoMatch(replace(target, pattern=search.text), search, words)
-    return SearchItem(replace(target, pattern=search.text), items, searched, notes, stopped_at=stopped_at)
+        return NoMatch(whole, search, words, following or None)
+    return SearchItem(whole, items, searched, notes, stopped_at=stopped_at, following=following)
 
 
 def _search_file(target: Target, search: Search, view: View, files: Files) -> TextItem | None:
