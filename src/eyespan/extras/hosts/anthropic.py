@@ -16,7 +16,7 @@ IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 @takes_toolsets
-def to_anthropic(tool: Tool, *, strict: bool = False) -> dict[str, Any]:
+def to_anthropic(tool: Tool, *, strict: bool = False) -> Any:
     """Return the tool for `tools=[...]` of `messages.create`, or a list for a toolset.
 
     With `strict`, the API enforces the schema.

@@ -4,6 +4,9 @@ A call is recognized by its fields: an OpenAI Responses `function_call` item, a 
 message, an Anthropic `tool_use` block, a `functionCall` part of Gemini; each as a dictionary or as an object of the
 API's own package. A wrong name, wrong JSON or wrong arguments are the model's mistake and are answered with an error.
 An object that is not a tool call is the caller's mistake and raises.
+
+Results are dictionaries. Their declared type is `Any`, because each API's package has its own typed dictionaries for
+them, so that programs pass a strict type checker.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ class ToolCall:
     arguments: Any
 
 
-def from_tool_call(tools: Tool | Iterable[Tool], call: Any, *, strict: bool = False) -> dict[str, Any]:
+def from_tool_call(tools: Tool | Iterable[Tool], call: Any, *, strict: bool = False) -> Any:
     """Answer one tool call with a `function_call_output` item, a `tool` message, a `tool_result` block or a
     `functionResponse` part.
 
@@ -46,9 +49,7 @@ def from_tool_call(tools: Tool | Iterable[Tool], call: Any, *, strict: bool = Fa
     return _item(parsed, arguments, tool if isinstance(tool, Reply) else tool.call(arguments))
 
 
-def from_tool_calls(
-    tools: Tool | Iterable[Tool], calls: Iterable[Any], *, strict: bool = False
-) -> list[dict[str, Any]]:
+def from_tool_calls(tools: Tool | Iterable[Tool], calls: Iterable[Any], *, strict: bool = False) -> list[Any]:
     """Answer all tool calls of one turn. Append the items to `input` (Responses), `contents` (Gemini) or `messages`.
 
     For Chat Completions the images and files follow the tool messages in one user message; for Anthropic and Gemini all
@@ -63,14 +64,12 @@ def from_tool_calls(
     return _turn(answered)
 
 
-async def afrom_tool_call(tools: Tool | Iterable[Tool], call: Any, *, strict: bool = False) -> dict[str, Any]:
+async def afrom_tool_call(tools: Tool | Iterable[Tool], call: Any, *, strict: bool = False) -> Any:
     """Answer as `from_tool_call` does, off the event loop. Cancelling the task stops the read."""
     return _item(*await _answer(_tool_tuple(tools), call, strict))
 
 
-async def afrom_tool_calls(
-    tools: Tool | Iterable[Tool], calls: Iterable[Any], *, strict: bool = False
-) -> list[dict[str, Any]]:
+async def afrom_tool_calls(tools: Tool | Iterable[Tool], calls: Iterable[Any], *, strict: bool = False) -> list[Any]:
     """Answer as `from_tool_calls` does, off the event loop, with concurrent reads."""
     import asyncio
 

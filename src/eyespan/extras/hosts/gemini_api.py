@@ -16,7 +16,7 @@ MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp", "application/pdf")
 
 
 @takes_toolsets
-def to_gemini(tool: Tool) -> dict[str, Any]:
+def to_gemini(tool: Tool) -> Any:
     """Return the function declaration for `tools=[{"functionDeclarations": [...]}]`, or a list for a toolset."""
     spec = tool.spec
     return {

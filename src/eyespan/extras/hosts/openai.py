@@ -19,7 +19,7 @@ IMAGE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 
 
 @takes_toolsets
-def to_openai(tool: Tool, *, strict: bool = False, api: str = "responses") -> dict[str, Any]:
+def to_openai(tool: Tool, *, strict: bool = False, api: str = "responses") -> Any:
     """Return the tool for `tools=[...]` of `responses.create`, or of `chat.completions.create` (`api="chat"`).
 
     A toolset becomes a list of definitions.
