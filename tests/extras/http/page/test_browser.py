@@ -614,9 +614,12 @@ def test_the_page_of_a_server_shows_its_tools_and_its_reads(browser, tree):
     served = HttpServer(tree, "--dialect", "codex", "--view")
     page = served.url.removesuffix("/mcp") + "/view"
     try:
-        browser.get(f"{page}#{served.token}")
-        wait(lambda: is_ready(browser))
+        browser.get(f"{page}/#{served.token}")
+        trouble = wait(lambda: browser.find_element("id", "trouble").text)
         address = browser.current_url
+        browser.find_element("id", "token").send_keys(served.token, "\n")
+        wait(lambda: is_ready(browser))
+        entered = browser.find_element("id", "roots").text
         open_source(browser)
         click(browser, "app.py")
         wait(lambda: "L1: def main():" in answers(browser))
@@ -635,11 +638,6 @@ def test_the_page_of_a_server_shows_its_tools_and_its_reads(browser, tree):
         browser.find_element("id", "measure").click()
         cost = wait(lambda: text_of(browser, "#cost").startswith("Reading") and text_of(browser, "#cost"))
         policy = text_of(browser, "#hidden-text")
-        browser.get("about:blank")
-        browser.get(f"{page}/#wrong")
-        trouble = wait(lambda: browser.find_element("id", "trouble").text)
-        browser.find_element("id", "token").send_keys(served.token, "\n")
-        entered = wait(lambda: browser.find_element("id", "roots").text)
     finally:
         browser.get("about:blank")
         served.end()
