@@ -3,6 +3,7 @@ from __future__ import annotations
 import fnmatch
 import pickle
 import string
+import sys
 import unicodedata
 
 import pytest
@@ -701,3 +702,24 @@ def test_a_path_that_no_file_can_have_is_denied_without_a_look_at_its_names(path
     assert policy.rule_against(path) == policy.rule_against_member("a.zip", path) == TOO_LONG
     assert policy.rule_against("n/" * 4000 + "x") is None
     assert policy.rule_against("n/" * 4000 + ".env") is not None
+
+
+def test_each_ascii_mark_before_a_number_has_one_verdict():
+    marks = [mark for mark in map(chr, range(0x20, 0x7F)) if not mark.isalnum()]
+    names = [f"credentials{mark}1.json" for mark in marks]
+    verdicts = [[policy.rule_against(name) for name in names] for policy in (Policy(), Policy(["docs/*.md"]))]
+
+    assert verdicts[0] == verdicts[1]
+    assert "".join([mark for mark, rule in zip(marks, verdicts[0], strict=True) if rule]) == " -.:;_~"
+
+
+def test_no_character_that_means_another_gets_past_a_rule():
+    """Every character of Unicode that folds to a character of a denied name is tried in its place."""
+    policy = Policy()
+    passed = []
+    for code in (*range(0xD800), *range(0xE000, sys.maxunicode + 1)):
+        plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", chr(code)).casefold())
+        if plain in (".", "e", "n", "v") and policy.rule_against(".env".replace(plain, chr(code))) is None:
+            passed.append(hex(code))
+
+    assert passed == []

@@ -342,7 +342,7 @@ class TimedOut(ReadError):
         if hangs:
             self.reason += ": the file system does not respond; read files in other directories, or try again later"
         else:
-            self.reason += "; ask for less of the file at once"
+            self.reason += "; ask for less at once: fewer lines, or a narrower pattern"
 
 
 class NoTurn(TimedOut):

@@ -177,7 +177,9 @@ def _pidfd(pid: int) -> int:
 def main(control_fd: str) -> None:
     """Serve jobs until the control socket is closed or the parent ends."""
     # Few descriptors are ever open here, and a low limit makes it cheap to close all of them in a child.
-    resource.setrlimit(resource.RLIMIT_NOFILE, (_MAX_FDS, _MAX_FDS))
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    max_fds = _MAX_FDS if hard == resource.RLIM_INFINITY else min(_MAX_FDS, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max_fds, max_fds))
     with socket.socket(fileno=int(control_fd)) as control:
         config, _ = protocol.receive(control, 0)
         if config is not None:

@@ -241,7 +241,7 @@ def check_status(status: int, asked: str, task: str, seconds: float) -> None:
     if number == getattr(signal, "SIGKILL", -1):
         raise Unreadable(asked, kind=task, reason="the decoding process was killed by the system")
     if number:
-        reason = f"the decoder crashed on it (signal {number}); the file is damaged or malicious"
+        reason = f"the decoder crashed on it (signal {number}): it is damaged, or needs more memory than is allowed"
         raise Unreadable(asked, kind=task, reason=reason)
     if status:
         raise Unreadable(asked, kind=task, reason="the decoder exited without a response")
