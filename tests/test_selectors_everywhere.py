@@ -86,7 +86,7 @@ def pdf(pages: int, lines_per_page: int) -> bytes:
     objects.append(f"<< /Type /Pages /Kids [{kids}] /Count {pages} >>")
     font = "<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>"
     for page in range(1, pages + 1):
-        shown = " ".join([f"(page {page} line {n}) Tj T*" for n in range(1, lines_per_page + 1)])
+        shown = " ".join([f"({n}. page {page} line {n}) Tj T*" for n in range(1, lines_per_page + 1)])
         text = f"BT /F1 10 Tf 12 TL 50 780 Td {shown} ET"
         contents = 2 * page + 2
         objects.append(

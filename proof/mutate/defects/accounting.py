@@ -301,7 +301,7 @@ DEFECTS = (
     _defect(
         "the audit log names lines that were not shown",
         f"{SRC}/recorder.py",
-        "    recorder.note_shown(reply)\n",
+        "    recorder.note_shown(reply, tool.path_map)\n",
         "",
         "tests/test_recorder.py",
     ),

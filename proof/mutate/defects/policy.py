@@ -229,8 +229,8 @@ DEFECTS = (
     Defect(
         name="a map names directories with denied names",
         file=f"{SRC}/guard/tree.py",
-        old="is_denied = rule_against(prefix + name, root) or rule_against(",
-        new="is_denied = rule_against(",
+        old="        rule = rule_against(path, root)\n        if rule is None and is_directory:\n",
+        new="        rule = None\n        if is_directory:\n",
         tests=f"{EVERYWHERE} -k map",
     ),
     Defect(

@@ -41,8 +41,8 @@ DEFECTS = (
     Defect(
         name="keys come without TLS",
         file=f"{SRC}/extras/http/auth/oauth.py",
-        old="    _require_secure(url)\n    with build",
-        new="    with build",
+        old="    _require_secure(url)\n    opener",
+        new="    opener",
         tests="tests/extras/http/auth/test_oauth.py -k without_tls",
     ),
     Defect(

@@ -35,7 +35,7 @@ def _survey_of(files, reads, versions=None):
             directory, slash, name = path.rpartition("/")
             key = key_of(len(files[path]), hash(path), (versions or {}).get(path, 0), 0)
             directories.setdefault(directory + slash, []).append((name, key))
-        survey = Survey(".", {path: DirectoryFiles(found) for path, found in directories.items()}, True)
+        survey = Survey(".", {path: DirectoryFiles(found) for path, found in directories.items()}, True, {})
         keys = {path + name: key for path, found in directories.items() for name, key in found}
         for directory, names in choose(survey).items():
             for name in names:
