@@ -156,8 +156,8 @@ PARSING_BUILTINS = {"compile", "eval", "exec"}
 
 
 BUDGETS = {
-    "core": (27_000, 20_000),
-    "documents": (8_000, 7_500),
+    "core": (26_800, 20_000),
+    "documents": (7_600, 7_500),
     "languages": (4_000, 4_000),
     "families": (2_300, 2_300),
     "http": (3_660, 3_200),
