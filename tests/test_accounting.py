@@ -7,6 +7,7 @@ be there, in their order, and nothing else.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
@@ -61,11 +62,11 @@ def parquet(units):
 
 
 def sqlite(units):
-    made = sqlite3.connect(":memory:")
-    made.execute("create table t (name text)")
-    made.executemany("insert into t values (?)", [(unit,) for unit in units])
-    made.commit()
-    return made.serialize()
+    with contextlib.closing(sqlite3.connect(":memory:")) as made:
+        made.execute("create table t (name text)")
+        made.executemany("insert into t values (?)", [(unit,) for unit in units])
+        made.commit()
+        return made.serialize()
 
 
 def xlsx(units):
