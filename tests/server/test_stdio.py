@@ -14,6 +14,7 @@ import time
 import pytest
 
 from eyespan import Workspace
+from eyespan.context import WouldBlock
 from eyespan.sandbox import landlock
 from eyespan.server import jobs, stdio
 from eyespan.server.service import Service
@@ -592,3 +593,27 @@ def test_a_message_of_many_values_is_refused_and_its_memory_is_free_after_a_call
     assert found[1]["error"]["message"] == "Parse error: more than 50000 values"
     assert found[2]["result"]["isError"]
     assert server._threads.held_bytes == 0
+
+
+def test_calls_that_may_wait_have_a_bounded_number_of_threads(tree, monkeypatch):
+    from eyespan.server import jobs
+
+    started = []
+    monkeypatch.setattr(jobs, "MAX_BLOCKED", 0)
+    monkeypatch.setattr(jobs, "start_new_thread", lambda run, args: started.append(run.__name__) or 1)
+    threads = jobs.JobThreads(source := Blocking())
+    threads.run_job(jobs.Job([], is_batch=True, size_bytes=0))
+
+    assert (started, source.answered) == ([], 2)
+
+
+class Blocking:
+    """A source whose first answer would block."""
+
+    is_broken = False
+    answered = 0
+
+    def answer_job(self, job):
+        self.answered += 1
+        if self.answered == 1:
+            raise WouldBlock

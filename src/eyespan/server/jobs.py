@@ -20,6 +20,9 @@ from eyespan.server.messages import Message
 
 MAX_THREADS = 9
 """One that reads messages and eight that read files."""
+MAX_BLOCKED = 80
+"""Calls that wait for a file system in threads of their own. Each thread takes address space, which the server limits;
+further calls wait in the thread that has them."""
 MAX_WAITING = 256
 """Calls that wait for one of the threads; further calls are refused."""
 MAX_HELD_BYTES = 24 << 20
@@ -153,9 +156,13 @@ class JobThreads:
             with self._counting:
                 self.held_bytes += job.size_bytes  # the thread that returns from here counts it as free
                 self._blocked += 1
+                has_thread = self._blocked <= MAX_BLOCKED
             try:
-                start_new_thread(self._run_blocked, (job,))
+                if has_thread:
+                    start_new_thread(self._run_blocked, (job,))
             except RuntimeError:  # no more threads
+                has_thread = False
+            if not has_thread:
                 self._run_blocked(job)
 
     def _run_blocked(self, job: Job) -> None:
