@@ -40,7 +40,7 @@ CHECKS = (
     Check("fcntl", 1, "one of", (_F_DUPFD, _F_GETFD, _F_SETFD, _F_GETFL, _F_DUPFD_CLOEXEC)),  # no F_SETOWN, no leases
 )
 MISSING = ("statx", "newfstatat")
-"""Calls that libraries try and do without. A filter cannot read a path, so it cannot tell newfstatat from fstat."""
+"""Calls that libraries try and do without. A filter cannot read a path, so newfstatat looks to it like fstat."""
 
 
 class DecoderSandbox:
