@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eyespan.errors import PolicyDenied
-from eyespan.policy import MAX_VERDICTS, TOO_LONG, Policy
+from eyespan.policy import MAX_VERDICTS, TOO_LONG, NarrowedPolicy, Policy
 from eyespan.policy.copies import MAX_ORIGINALS, names_of_originals
 from eyespan.policy.rules import BUILT_IN_ALLOW, BUILT_IN_DENY, Places, matches
 from eyespan.policy.spellings import COMPRESSION_SUFFIXES, fold, spellings
@@ -723,3 +723,18 @@ def test_no_character_that_means_another_gets_past_a_rule():
             passed.append(hex(code))
 
     assert passed == []
+
+
+def test_names_that_are_no_suspects_are_denied_by_no_rule() -> None:
+    whole = Policy(["☃", "drafts/*.[ab]x"])  # a rule without a word: each name is judged in full
+    quick = Policy(["drafts/*.[ab]x"])
+    plain = ["notes", ".env", "ENV~1", "id_rsa", "credentials.json", "server.key", "drafts", "a.ax", "config", "x.Pem"]
+    starts, ends = ["", "Copy of ", "2024-01-02 ", ".#", "#", " "], ["", ".gz", "~", " (1)", ".bak.2", "#", ":s", ". "]
+    names = [f"{start}{name}{end}" for name in plain for start in starts for end in ends]
+    names += [f"{name[:11]} (1){name[11:]}" for name in names if name.startswith("credentials")]
+    for directory in ["", "src/", "drafts/", ".ssh/", "monkey/", ".aws.bak/", ".config/git/", ".AWS/"]:
+        denied = {name for name in names if whole.rule_against(directory + name)}
+        assert denied <= quick.suspects(directory, names)
+        assert denied == {name for name in names if quick.rule_against(directory + name)}
+    assert quick.suspects("src/", ["notes", "a.py", "Main.c", "\n", "ключ"]) == {"\n", "ключ"}
+    assert NarrowedPolicy(quick, {"/r/drafts": ("/r", "drafts")}).suspects("", ["a.ax"], "/r/drafts") == {"a.ax"}

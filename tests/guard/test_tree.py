@@ -174,3 +174,15 @@ def test_the_deadline_is_checked_where_no_name_is_a_file_that_may_be_read(root, 
     survey, _ = _explore(root)
 
     assert (len(survey.directories[""]), len(checks) >= before + 2) == (1, True)
+
+
+def test_a_walk_passes_denied_names_in_directories_with_the_word_of_a_rule(tmp_path):
+    for path in ("environment/.env", "environment/a.py", "environment/.ssh/id", "src/.aws/credentials", "src/key.py"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("x")
+    os.mkfifo(tmp_path / "src" / "server.key")
+
+    assert [path for path, _ in Workspace(str(tmp_path)).engine.walk(".", CallContext())] == [
+        "environment/a.py",
+        "src/key.py",
+    ]

@@ -75,8 +75,8 @@ DEFECTS = (
     Defect(
         name="the name of the root is not judged",
         file=f"{SRC}/policy/__init__.py",
-        old="above = self._roots[root] if root in self._roots else self._names_of_root(root)",
-        new="above: tuple[str, ...] = ()",
+        old="above = self._above(root)\n        if not above and",
+        new="above: tuple[str, ...] = ()\n        if not above and",
         tests=f"{RULES} -k root",
     ),
     Defect(
@@ -229,8 +229,8 @@ DEFECTS = (
     Defect(
         name="a map names directories with denied names",
         file=f"{SRC}/guard/tree.py",
-        old="        rule = rule_against(path, root)\n        if rule is None and is_directory:\n",
-        new="        rule = None\n        if is_directory:\n",
+        old="            rule = rule_against(path, root)\n            if rule is None and is_directory:\n",
+        new="            rule = None\n            if is_directory:\n",
         tests=f"{EVERYWHERE} -k map",
     ),
     Defect(

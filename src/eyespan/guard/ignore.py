@@ -52,6 +52,11 @@ class IgnoreRules:
         self.version = version
         """A number that changes with the rules."""
 
+    @property
+    def has_files(self) -> bool:
+        """Return True if an ignore file may leave out files here."""
+        return bool(self._own or self._git)
+
     def enter(self, here: int | str, path: str) -> IgnoreRules:
         """Return the rules in the directory `path`, "" or with a slash at its end, that is open as `here`."""
         own, git = _contents(here, ".ignore"), _contents(here, ".gitignore")

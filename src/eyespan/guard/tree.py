@@ -15,7 +15,7 @@ import errno
 import os
 import stat
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -186,34 +186,50 @@ class Walk:
         """Yield the directory with a slash, the name and the open directory of each file that follows `after`."""
         levels = [_WalkedDirectory(self._top, "", after, self._rules)]
         try:
-            levels[-1].fill(self._guard.context)
+            self._fill(levels[-1])
             while levels:
                 level = levels[-1]
-                name = level.next_name(self._guard.context)
-                if name is None:
+                if not level.names and level.has_more:
+                    self._fill(level)
+                if not level.names:
                     self._leave(levels.pop())
-                elif name[-1] == "/":
+                    continue
+                name = level.names.pop()
+                if level.has_more and not level.names:
+                    level.after = name
+                if name[-1] == "/":
                     entered = self._enter(level, name, len(levels))
                     if isinstance(entered, _WalkedDirectory):
                         levels.append(entered)
                     elif entered is not None:
                         yield level.path, name[:-1], level.fd, entered
-                elif self._is_shown(level, name.rstrip("\0"), is_directory=False):
-                    error = NotRegular(level.path + name[:-1], what="other") if name[-1] == "\0" else None
-                    yield level.path, name.rstrip("\0"), level.fd, error
+                elif name[-1] == "\0":
+                    if self._is_shown(level, name[:-1], is_directory=False):
+                        yield level.path, name[:-1], level.fd, NotRegular(level.path + name[:-1], what="other")
+                elif (name not in level.suspects and not level.has_rules) or self._is_shown(
+                    level, name, is_directory=False
+                ):
+                    yield level.path, name, level.fd, None
         finally:
             for level in levels:
                 self._leave(level)
 
+    def _fill(self, level: _WalkedDirectory) -> None:
+        """List the next names of a directory. Raises: OSError, Cancelled, TimedOut, TooMuchMemory."""
+        level.fill(self._guard.context)
+        names = [name.rstrip("/\0") for name in level.names]
+        level.suspects = self._guard.policy.suspects(self._prefix + level.path, names, self._root.canonical)
+
     def _is_shown(self, level: _WalkedDirectory, name: str, *, is_directory: bool) -> bool:
         path = f"{self._prefix}{level.path}{name}"
-        rule_against, root = self._guard.policy.rule_against, self._root.canonical
-        rule = rule_against(path, root)
-        if rule is None and is_directory:
-            rule = rule_against(f"{path}/x", root)
-        if rule is not None:
-            self.denied[rule] = self.denied.get(rule, 0) + 1
-            return False
+        if name in level.suspects:
+            rule_against, root = self._guard.policy.rule_against, self._root.canonical
+            rule = rule_against(path, root)
+            if rule is None and is_directory:
+                rule = rule_against(f"{path}/x", root)
+            if rule is not None:
+                self.denied[rule] = self.denied.get(rule, 0) + 1
+                return False
         return level.rules is None or not level.rules.is_ignored(path, name, is_directory=is_directory)
 
     def _enter(self, level: _WalkedDirectory, name: str, depth: int) -> _WalkedDirectory | Exception | None:
@@ -232,7 +248,7 @@ class Walk:
             rules = None if level.rules is None else level.rules.enter(fd, self._prefix + path)
             after = level.after[len(name) :] if level.after.startswith(name) else ""
             entered = _WalkedDirectory(fd, path, after, rules)
-            entered.fill(self._guard.context)
+            self._fill(entered)
             if isinstance(fd, str):
                 self._open(level, name[:-1])  # the names are those of the same directory
             return entered
@@ -264,29 +280,22 @@ class _WalkedDirectory:
     That of a directory ends with a slash, that of a pipe, a socket or a device with a NUL.
     """
 
-    __slots__ = ("_charged_bytes", "_has_more", "_names", "after", "fd", "path", "rules")
+    __slots__ = ("_charged_bytes", "after", "fd", "has_more", "has_rules", "names", "path", "rules", "suspects")
 
     def __init__(self, fd: int | str, path: str, after: str, rules: IgnoreRules | None) -> None:
         self.fd, self.path, self.after, self.rules = fd, path, after, rules
-        self._names: list[str] = []
-        self._has_more = False
+        self.has_rules = rules is not None and rules.has_files
+        self.names: list[str] = []
+        """The names of this page, the next one last."""
+        self.suspects: Set[str] = frozenset()
+        """Those of them that a rule of the policy may forbid."""
+        self.has_more = False
         self._charged_bytes = 0
-
-    def next_name(self, context: CallContext | None) -> str | None:
-        """Return the next name; None at the end. Raises: OSError, Cancelled, TimedOut, TooMuchMemory."""
-        if not self._names and self._has_more:
-            self.fill(context)
-        if not self._names:
-            return None
-        name = self._names.pop()
-        if self._has_more and not self._names:
-            self.after = name
-        return name
 
     def fill(self, context: CallContext | None) -> None:
         """List the names that follow `after`. Raises: OSError, Cancelled, TimedOut, TooMuchMemory."""
         self.release(context)
-        self._has_more = False
+        self.has_more = False
         names: list[str] = []
         after = self.after
         with os.scandir(self.fd) as scanned:
@@ -308,12 +317,12 @@ class _WalkedDirectory:
                 names.append(name)
                 if len(names) >= PAGE_NAMES + PAGE_NAMES // 4:
                     names = sorted(names)[:PAGE_NAMES]
-                    self._has_more = True
+                    self.has_more = True
         names.sort(reverse=True)
         if len(names) > PAGE_NAMES:
             del names[: len(names) - PAGE_NAMES]
-            self._has_more = True
-        self._names = names
+            self.has_more = True
+        self.names = names
         if context is not None:
             size_bytes = sum([NAME_BYTES + len(name) for name in names])
             context.charge(size_bytes)

@@ -18,11 +18,11 @@ rules do not see contents.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from eyespan.errors import PolicyDenied
-from eyespan.policy.rules import BUILT_IN_ALLOW, BUILT_IN_DENY, UNLESS_ZIP, PatternRules, built_in_groups
+from eyespan.policy.rules import BUILT_IN_ALLOW, BUILT_IN_DENY, UNLESS_ZIP, PatternRules, built_in_groups, word_search
 from eyespan.policy.spellings import TRAILING, bare_parts, fold, in_other_codecs, resolved, spellings
 
 _ENDS_OF_PRESENTATIONS = tuple([rule.rpartition("*")[2] for rule in UNLESS_ZIP])
@@ -55,6 +55,7 @@ class Policy:
         "_host",
         "_is_anchored",
         "_roots",
+        "_search_word",
         "_verdicts",
         "_with_keys",
         "allow",
@@ -72,6 +73,7 @@ class Policy:
         self._host = PatternRules(denied)
         self._is_anchored = any(glob[0] != "**" for glob, _ in self._host.others)
         self._has_wide_rules = not "".join(denied).isascii()
+        self._search_word = word_search(self.deny)
         self._with_keys: Policy | None = None
         """Of the rules for zip archives: those for other files."""
         self._use(built_in_groups() if built_in else ())
@@ -99,7 +101,7 @@ class Policy:
     def unless_zip(self) -> Policy:
         """Return the rules for a file that is a zip archive by its first bytes: `*.key` may be a presentation."""
         other = Policy.__new__(Policy)
-        for name in ("_given", "deny", "allow", "_allow", "_host", "_is_anchored", "_has_wide_rules"):
+        for name in ("_given", "deny", "allow", "_allow", "_host", "_is_anchored", "_has_wide_rules", "_search_word"):
             setattr(other, name, getattr(self, name))
         other._with_keys = self
         other._use(self._built_in[:-1])
@@ -122,7 +124,9 @@ class Policy:
             pass
         if is_too_long(path):
             return TOO_LONG
-        above = self._roots[root] if root in self._roots else self._names_of_root(root)
+        above = self._above(root)
+        if not above and not self._has_word(path):
+            return None
         folded = fold(path)
         if self._with_keys is not None and not folded.rstrip(f"{TRAILING}/").endswith(_ENDS_OF_PRESENTATIONS):
             verdict = self._with_keys.rule_against(path, root)  # an archive or a copy of a key is no presentation
@@ -136,6 +140,28 @@ class Policy:
                 self._verdicts[root] = verdicts = {}
             verdicts[path] = verdict
         return verdict
+
+    def suspects(self, directory: str, names: Sequence[str], root: str = "") -> Set[str]:
+        """Return those of the names in a directory that a rule may forbid, to be judged one by one.
+
+        Each rule has a word that all spellings of what it forbids contain, so most names need no more than one search
+        for the words of all rules.
+        """
+        if self._has_word(directory) or self._above(root):
+            return frozenset(names)
+        suspects = {name for name in names if not (name.isascii() and name.isprintable())}
+        text = "/".join([name for name in names if name not in suspects] if suspects else names)
+        folded, end = text.lower(), 0
+        while found := self._search_word(folded, end):
+            start = folded.rfind("/", 0, found.start()) + 1
+            end = folded.find("/", found.end())
+            if end < 0:
+                end = len(text)
+            suspects.add(text[start:end])
+        return suspects
+
+    def _has_word(self, path: str) -> bool:
+        return not (path.isascii() and path.isprintable()) or self._search_word(path.lower()) is not None
 
     def _needs_other_codecs(self, path: str) -> bool:
         """Return True if bytes of this path may be a name of the rules in another encoding."""
@@ -177,8 +203,10 @@ class Policy:
         if rule is not None:
             raise PolicyDenied(asked, rule=rule)
 
-    def _names_of_root(self, root: str) -> tuple[str, ...]:
+    def _above(self, root: str) -> tuple[str, ...]:
         """Return the last names of a root; nothing if they play no part in a built-in rule."""
+        if root in self._roots:
+            return self._roots[root]
         names = bare_parts(fold(root).replace("\\", "/").split("/"))[-ROOT_NAMES:]
         if any(directory in name for name in names for directory in self._directories):
             from eyespan.policy import copies
@@ -251,6 +279,9 @@ class NarrowedPolicy(Policy):
     @property
     def is_for_zips(self) -> bool:
         return self._outer.is_for_zips
+
+    def suspects(self, directory: str, names: Sequence[str], root: str = "") -> Set[str]:
+        return frozenset(names)  # each is judged from both roots
 
     def rule_against(self, path: str, root: str = "") -> str | None:
         rule = self._outer.rule_against(path, root)
