@@ -1,6 +1,12 @@
-"""Clocks that a test sets."""
+"""Clocks that a test sets, and waiting for threads."""
 
 from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+HANG_SECONDS = 120
+"""Only a defect takes as long."""
 
 
 class Clock:
@@ -26,3 +32,11 @@ class TickingClock(Clock):
     def monotonic(self) -> float:
         self.now += 2
         return self.now
+
+
+def until(true: Callable[[], object]) -> None:
+    """Wait for what another thread does."""
+    end = time.monotonic() + HANG_SECONDS
+    while not true():
+        assert time.monotonic() < end, "it hangs"
+        time.sleep(0.005)

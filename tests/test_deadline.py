@@ -17,8 +17,10 @@ from eyespan import Workspace
 from eyespan.context import CallContext, WouldBlock
 from eyespan.dialects import dialect_names
 from eyespan.errors import Stuck, TimedOut
-from eyespan.guard import BACKENDS, blocking, mounts
+from eyespan.guard import blocking, mounts
 from eyespan.model import Lines, ReadRequest
+from tests.backends import BACKENDS, reads_in_place
+from tests.clock import HANG_SECONDS, until
 from tests.dialects.asking import arguments_for
 from tests.hung_fuse import hung_mount, why_not
 
@@ -26,8 +28,6 @@ from .descriptors import open_descriptors
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "a mount that hangs can be made")
 
-HANG_SECONDS = 120
-"""A call that takes longer hangs. Nothing else here is timed."""
 SHORT = 0.3
 SILENT = ("open-1", "read-1", "lookup-1")
 HOSTILE = (*SILENT, "drip-1")
@@ -69,13 +69,6 @@ class Place:
                 call.start()
             for call in calls:
                 call.join(HANG_SECONDS)
-
-
-def until(true) -> None:
-    end = time.monotonic() + HANG_SECONDS
-    while not true():
-        assert time.monotonic() < end, "it hangs"
-        time.sleep(0.01)
 
 
 def in_time(act):
@@ -191,6 +184,7 @@ def test_a_document_of_a_slow_mount_is_decoded_from_a_copy(place):
     assert [block.type for block in reply.content] == ["image"]
 
 
+@reads_in_place
 def test_a_context_that_may_not_block_raises_and_starts_nothing(place):
     with Workspace(place.root) as workspace:
         with pytest.raises(WouldBlock):

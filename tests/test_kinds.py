@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyespan import binary_types, kinds, signatures
-from eyespan.dialects import claude
+from eyespan.dialects.claude import Claude
 from eyespan.extras.documents.images.signature import drawing_type
 from eyespan.model import SNIFF_BYTES
 
@@ -196,7 +196,7 @@ STARTS += (b"1234ftypheic", b"{", b"<svg", b"1234\xc2\xaf")
 def test_the_bytes_that_decide_on_text_are_enough_to_find_what_claude_shows(start, gap, later, name):
     """The bytes that decide whether a file is text are enough to find what is shown of it."""
     text = (start + b"x" * gap + later).ljust(SNIFF_BYTES + 9000, b"y")
-    shown = {kind.name for kind in kinds.rows() if kind.is_one_of(claude._SHOWN_KINDS)}
+    shown = {kind.name for kind in kinds.rows() if kind.is_one_of(Claude.documents)}
 
     whole, part = kinds.detect(text, name), kinds.detect(text[:SNIFF_BYTES], name)
 

@@ -15,13 +15,14 @@ SOURCE = "".join(f"def f{n}():\n    return {n}\n\n\n" for n in range(1, 21))
 
 @pytest.fixture
 def opens(monkeypatch):
-    """The paths that the guard opens, in order."""
+    """The paths that the guard has opened, in order."""
     seen = []
     whole = Guard.open
 
     def counted(self, path, **how):
+        source = whole(self, path, **how)
         seen.append(path)
-        return whole(self, path, **how)
+        return source
 
     monkeypatch.setattr(Guard, "open", counted)
     return seen

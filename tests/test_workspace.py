@@ -14,6 +14,7 @@ import pytest
 
 from eyespan import Policy, Workspace
 from eyespan.errors import Closed
+from tests.backends import HANDLES
 
 
 @pytest.fixture
@@ -112,7 +113,7 @@ def test_a_closed_workspace_lists_and_admits_nothing(act, root):
         getattr(workspace.engine, act)("a.txt")
 
 
-@pytest.mark.parametrize("backend", ["openat2", "walk"])
+@pytest.mark.parametrize("backend", HANDLES)
 def test_a_read_under_way_never_sees_a_directory_opened_after_the_close(backend, root, tmp_path_factory):
     other = tmp_path_factory.mktemp("other")
     (other / "a.txt").write_text("of another directory\n")

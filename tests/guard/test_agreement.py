@@ -17,6 +17,7 @@ import pytest
 from eyespan.errors import ReadError
 from eyespan.guard import Guard, Root, walk
 from eyespan.policy import Policy
+from tests.backends import STRONG
 from tests.sizes import size
 
 SEED = int(os.environ.get("EYESPAN_SEED", "20250117"))
@@ -24,7 +25,6 @@ PATHS = int(os.environ.get("EYESPAN_AGREEMENT_PATHS", size(short=2_000, long=100
 TREES = max(20, PATHS // 2500)
 WEAK_SHARE = 0.25
 """Of the paths that the weaker backend is asked for too: it is slower than all others together."""
-STRONG = ("openat2", "walk", "walk-by-name")
 
 NAMES = [
     "a",
@@ -204,13 +204,13 @@ def test_backends_agree_on_random_paths_over_hostile_trees(part, tmp_path, capsy
         base = tmp_path / str(number)
         tree = Tree(base, dice)
         roots = (Root(f"{tree.base}/alias"), Root(tree.second))
-        openat2, *others, portable = (Guard(roots, Policy(), name) for name in (*STRONG, "portable"))
+        strongest, *others, portable = (Guard(roots, Policy(), name) for name in (*STRONG, "portable"))
         walk_in_python = Guard(roots, Policy(), "walk")
         walk_in_python._find, walk_in_python._returns_sources = walk.find, False
         others.append(walk_in_python)
         for _ in range(PATHS // TREES):
             path, follow = tree.path(), dice.random() < 0.8
-            first = outcome(openat2, path, follow)
+            first = outcome(strongest, path, follow)
             context = f"seed {SEED}, tree {number}, path {path!r}, follow {follow}"
             for other in others:
                 assert outcome(other, path, follow) == first, (context, other.backend)

@@ -14,10 +14,7 @@ from eyespan.context import CallContext
 from eyespan.errors import Cancelled, NotFound, Stuck, TimedOut
 from eyespan.guard import blocking, mounts
 from eyespan.memory import Ledger
-from tests.clock import Clock, TickingClock
-
-HANG_SECONDS = 120
-"""A test that waits longer hangs."""
+from tests.clock import HANG_SECONDS, Clock, TickingClock, until
 
 
 @pytest.fixture
@@ -63,13 +60,6 @@ def silent():
 
 def settle() -> None:
     until(lambda: blocking.stuck() == 0 and not blocking._pool.mounts)
-
-
-def until(true) -> None:
-    end = time.monotonic() + HANG_SECONDS
-    while not true():
-        assert time.monotonic() < end, "it hangs"
-        time.sleep(0.005)
 
 
 def soon_late() -> CallContext:

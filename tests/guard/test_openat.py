@@ -10,6 +10,7 @@ import pytest
 
 from eyespan import _native
 from eyespan.guard import Root, mounts, openat
+from tests.backends import HANDLES
 from tests.descriptors import leaked, open_descriptors
 
 from .any_type import AnyType
@@ -17,7 +18,7 @@ from .fake_os import FakeOs, failing
 from .guard_calls import answer, ask
 
 accelerated = pytest.mark.skipif(_native.open_beneath is None, reason="done by the accelerator")
-by_handle = pytest.mark.parametrize("backend", ["openat2", "walk"])
+by_handle = pytest.mark.parametrize("backend", HANDLES)
 
 
 def test_openat2_is_available_if_a_call_succeeds(monkeypatch):

@@ -25,6 +25,7 @@ from eyespan.errors import (
     SystemFailure,
 )
 from eyespan.policy import Policy
+from tests.backends import HANDLES, reads_in_place
 from tests.descriptors import leaked, open_descriptors
 
 from .guard_calls import answer, ask
@@ -599,6 +600,7 @@ def test_what_was_opened_is_what_is_read(backend, change, make_guard, tmp_path):
         assert not source.changed()
 
 
+@reads_in_place
 def test_a_file_that_loses_its_name_while_it_is_opened_is_not_found(make_guard, tmp_path, monkeypatch):
     """/proc then gives "file (deleted)", which is also a possible name of a file."""
     from eyespan.guard import openat
@@ -677,7 +679,7 @@ def test_a_workspace_that_was_closed_reads_nothing(strong, tmp_path):
 # --- rules ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("strong_handle", ["openat2", "walk"])
+@pytest.mark.parametrize("strong_handle", HANDLES)
 def test_a_denied_file_with_a_harmless_link_is_not_even_opened(strong_handle, make_guard, tmp_path, watch):
     (tmp_path / ".env").write_bytes(b"KEY=1")
     (tmp_path / "notes.txt").symlink_to(".env")

@@ -6,6 +6,7 @@ import os
 import pytest
 
 from eyespan.guard import walk
+from tests.backends import STRONG
 
 from .fake_os import FakeOs, failing
 from .guard_calls import answer, ask
@@ -52,7 +53,7 @@ def test_a_file_that_is_replaced_before_it_is_opened_is_checked_again(make_guard
     assert swapped == ["file"]
 
 
-@pytest.mark.parametrize("backend", ["openat2", "walk", "walk-by-name"])
+@pytest.mark.parametrize("backend", STRONG)
 def test_links_are_counted_once(backend, make_guard, tmp_path):
     """The kernel tries a path that leads out twice, and counts its links twice."""
     (tmp_path / "directory").mkdir()

@@ -18,6 +18,7 @@ from eyespan.context import WouldBlock
 from eyespan.sandbox import landlock
 from eyespan.server import jobs, stdio
 from eyespan.server.service import Service
+from tests.clock import until
 from tests.hung_fuse import hung_mount, why_not
 
 from .clients import SERVE, VERSIONS
@@ -520,6 +521,7 @@ def test_the_answers_to_a_batch_have_a_limit_together(tree, monkeypatch):
     batch = [{"jsonrpc": "2.0", **read_call(number, tree / "lines.txt")} for number in range(6)]
 
     server._threads.run_job(server._receive(json.dumps(batch).encode()))
+    until(lambda: written)  # without openat2, the calls are made in another thread
     (answers,) = [json.loads(line) for line in written]
 
     assert [answer["id"] for answer in answers] == list(range(6))
