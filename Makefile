@@ -98,7 +98,7 @@ images: browser  ## the images of the page in docs/images, as the tests in Chrom
 
 docs: $(READY)  ## build the site of docs/ into build/site, with strict links; one minute
 	@$(BIN)/python tools/reference.py
-	@test -x build/docs-venv/bin/mkdocs || { $(PYTHON) -m venv build/docs-venv && build/docs-venv/bin/pip install --quiet --disable-pip-version-check mkdocs; }
+	@test -x build/docs-venv/bin/mkdocs || { $(PYTHON) -m venv build/docs-venv && build/docs-venv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt mkdocs; }
 	@build/docs-venv/bin/mkdocs build --quiet && echo "build/site/index.html"
 
 remote: $(READY)  ## the tests of remote roots with real servers of S3 and Azure, which it installs, and with sshd, and bombs from stores; half an hour
