@@ -304,6 +304,8 @@ START = "POST /mcp HTTP/1.1\r\n"
         (400, START, ["X: y", " folded", LENGTH], "\r\n", PING.decode()),
         (404, "POST /%6dcp HTTP/1.1\r\n", [LENGTH], "\r\n", PING.decode()),
         (400, "POST /mcp\r\n", [LENGTH], "\r\n", PING.decode()),
+        (400, "POST  /mcp HTTP/1.1\r\n", [LENGTH], "\r\n", PING.decode()),
+        (400, "POST /mcp  HTTP/1.1\r\n", [LENGTH], "\r\n", PING.decode()),
         (400, "POST /mcp HTTP/2.0\r\n", [LENGTH], "\r\n", PING.decode()),
         (400, "CONNECT 127.0.0.1:80 HTTP/1.1\r\n", [], "\r\n", ""),
         (400, "POST /mcp HTTP/1.0\r\n", ["Transfer-Encoding: chunked"], "\r\n", CHUNKS),
@@ -321,10 +323,11 @@ def test_an_ambiguous_request_is_refused(server, status, start, more, end, data)
     assert found == status
 
 
-def test_a_bare_line_feed_in_a_later_request_of_a_connection_is_refused(server):
-    get = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+@pytest.mark.parametrize(("old", "new"), [("\r\n\r\n", "\r\nX: y\n\r\n"), ("GET ", "GET  "), (" HTTP", "  HTTP")])
+def test_a_bare_line_feed_or_two_blanks_in_a_later_request_of_a_connection_are_refused(server, old, new):
+    get = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n"
     with socket.create_connection(("127.0.0.1", server.port), 30) as link:
-        link.sendall(f"{get}\r\n{get}X: y\n\r\n".encode())
+        link.sendall((get + get.replace(old, new)).encode())
         answers = b""
         while block := link.recv(4096):
             answers += block

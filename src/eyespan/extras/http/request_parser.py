@@ -39,13 +39,15 @@ class RequestHandler(Protocol):
 class RequestParser:
     """The parser of one connection. Its methods `on_...` are for httptools."""
 
-    __slots__ = ("_handler", "_inbox", "_is_upgrade", "_parser", "incoming")
+    __slots__ = ("_at", "_handler", "_inbox", "_is_upgrade", "_parser", "_raw", "incoming")
 
     def __init__(self, handler: RequestHandler, inbox: Inbox) -> None:
         self._handler = handler
         self._inbox = inbox
         self._parser: Any = httptools.HttpRequestParser(self)
         self._is_upgrade = False
+        self._raw, self._at = bytearray(), 0
+        """The bytes being parsed, from the start of an incomplete request line, and how many are checked."""
         self.incoming: Incoming | None = None
         """The request whose bytes arrive."""
 
@@ -55,6 +57,7 @@ class RequestParser:
         Raises: Rejected, for `incoming` if there is one, and what the handler raises.
         """
         before = self.incoming
+        self._raw += data
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -65,6 +68,8 @@ class RequestParser:
         except httptools.HttpParserError as error:
             raise Rejected(400, "headers", f"not a valid HTTP request: {error}") from None
         incoming = self.incoming
+        if incoming is None or incoming.header_bytes or incoming.has_headers:
+            self._raw, self._at = bytearray(), 0
         if incoming is None or incoming is not before:
             return
         # All of these bytes belong to one incomplete request. The parser stores headers and trailers that are not
@@ -102,7 +107,18 @@ class RequestParser:
             if incoming.trailer_bytes > checks.MAX_HEADER_BYTES:
                 raise Rejected(431, "headers", f"more than {checks.MAX_HEADER_BYTES} bytes of trailers")
             return
+        if not incoming.header_bytes:
+            self._check_request_line(incoming)
         incoming.add_header(name, value)
+
+    def _check_request_line(self, incoming: Incoming) -> None:
+        """Refuse more than one blank between the words, which the parser skips. Raises: Rejected."""
+        version = self._parser.get_http_version().encode()
+        line = b"%s %s HTTP/%s\r\n" % (self._parser.get_method(), incoming.target, version)
+        at = self._raw.find(line, self._at)
+        if at < 0:
+            raise Rejected(400, "headers", "not a valid HTTP request: a request line has one blank between its words")
+        self._at = at + len(line)
 
     def on_headers_complete(self) -> None:
         incoming, parser = self.incoming, self._parser
