@@ -190,20 +190,19 @@ def test_a_row_that_breaks_its_contract_is_a_problem_in_doctor(install, director
 # --- dialects ---------------------------------------------------------------------------------------------------------
 
 DIALECT = """
-from eyespan.dialects.base import FileDialect, only_text, text_reply
+from eyespan.dialects.base import Dialect, only_text
 from eyespan.errors import BadArguments
-from eyespan.model import Lines, ReadRequest, ReplyError, ToolSpec
-class First(FileDialect):
+from eyespan.model import Lines, ReadRequest, Reply, ReplyError, TextContent, ToolSpec
+class First(Dialect):
     name = "first"
     summary = "the first line"
     def _spec(self):
         return ToolSpec("first_line", "Read the first line.", {"type": "object"})
     def parse(self, arguments, admit):
         return arguments["path"]
-    def plan(self, path):
-        return ReadRequest(path, Lines(1, 1))
-    def render(self, path, document):
-        return text_reply(bytes(only_text(document).data).decode())
+    def run(self, arguments, engine, context):
+        document = engine.read(ReadRequest(self.parse(arguments, engine.admit), Lines(1, 1)), context)
+        return Reply((TextContent(bytes(only_text(document).data).decode()),))
     def render_error(self, error):
         return ReplyError(error.code, f"first: {error}")
 """
@@ -281,9 +280,9 @@ def test_a_broken_dialect_is_one_line_for_who_asks_for_it(install, directory, be
     ("before", "after", "message"),
     [
         (
-            "return text_reply",
-            "return 7; text_reply",
-            "first: an internal error of the dialect first (acme_first) (AttributeError); the log has the details",
+            "return Reply(",
+            "return 7; Reply(",
+            "first: an internal error of the dialect first (acme_first) (TypeError); the log has the details",
         ),
         (
             'return arguments["path"]',

@@ -20,6 +20,7 @@ from eyespan.dialects import dialect_names
 from eyespan.dialects.base import CHANGED
 from eyespan.lines.reader import LineReader
 from eyespan.source import Source
+from tests.backends import reads_in_place
 from tests.dialects.asking import arguments_for
 from tests.sizes import examples
 
@@ -238,6 +239,7 @@ def reports_change(reply) -> bool:
     )
 
 
+@reads_in_place
 @pytest.mark.parametrize("how", ["grows", "is rewritten", "shrinks", "stays"])
 @pytest.mark.parametrize("dialect", dialect_names())
 def test_a_change_while_a_file_is_read_is_reported(dialect, how, tmp_path, small_blocks):

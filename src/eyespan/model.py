@@ -136,6 +136,8 @@ class NotebookOptions:
     """Notes about outputs that are cut name the selector of the cell, not a command."""
     is_outline: bool = False
     """The headings and definitions in the cells, instead of their text."""
+    is_markdown: bool = False
+    """Cells and outputs as Markdown, without tags."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from eyespan.context import CallContext, WouldBlock
 from eyespan.dialects import host_settings
 from eyespan.dialects.base import Dialect
 from eyespan.dialects.path_map import PathMap
-from eyespan.dialects.suggestions import Suggestions
 from eyespan.engine import Engine
 from eyespan.errors import UNLOADED, BadArguments, Internal, PolicyDenied, ReadError, log_shortage, short_of
 from eyespan.escape import is_valid, is_valid_tree, valid_text, valid_tree
@@ -90,13 +89,9 @@ class Tool:
 
     def _reply_to(self, error: ReadError, context: CallContext) -> Reply:
         reply = self.error_reply(error)
-        if not self.dialect.host.suggest or reply.error is None:
+        if reply.error is None:
             return reply
-        try:
-            suggested = host_settings.suggested(error, reply.error, Suggestions(self.engine, context))
-        except (ReadError, WouldBlock):
-            return reply  # there is no time to look for names
-        return self._failed(suggested)
+        return self._failed(host_settings.suggested(self.dialect, error, reply.error, self.engine, context))
 
     def error_reply(self, error: ReadError) -> Reply:
         """Return the reply to a read that failed."""

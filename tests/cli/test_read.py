@@ -384,3 +384,16 @@ def test_text_of_another_encoding_is_shown_in_utf8(directory, capfdbinary):
     shown = capfdbinary.readouterr()
     assert shown.out == "Größe: 5 °C\n".encode() + data
     assert shown.err == b"eyespan: a.txt: decoded from cp1252; --raw shows the bytes\n"
+
+
+def test_a_notebook_is_markdown_without_tags(directory, eyespan):
+    output = {"output_type": "stream", "name": "stdout", "text": "```\n"}
+    cells = [
+        {"cell_type": "markdown", "source": "# Title"},
+        {"cell_type": "code", "source": "f()", "outputs": [output]},
+    ]
+    (directory / "a.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
+
+    shown = "```python\nf()\n```\n\n````\n```\n````\n\n"
+    assert eyespan("a.ipynb", "--markdown") == (0, f"# Title\n\n{shown}", "")
+    assert eyespan("a.ipynb:c2", "--markdown") == (0, shown, "")

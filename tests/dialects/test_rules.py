@@ -46,12 +46,12 @@ def test_a_spelling_of_a_path_leads_to_its_file(root, dialect, form):
     assert (answer.error, "first line" in answer.text) == (None, True)
 
 
-@pytest.mark.parametrize("dialect", ["codex", "codex-upstream"])
+@pytest.mark.parametrize("dialect", ["codex", "codex-upstream", "claude", "claude-upstream", "claude@2.1"])
 def test_a_path_that_leaves_the_root_and_comes_back_is_read(root, dialect):
     assert "first line" in reply(root, dialect, f"{root}/../root/f.txt").text
 
 
-@pytest.mark.parametrize("dialect", TABLES)
+@pytest.mark.parametrize("dialect", [name for name in TABLES if name != "claude"])  # a shared case fixes its refusal
 def test_a_text_is_a_text_whatever_its_name(root, dialect):
     assert "plain notes" in reply(root, dialect, str(root / "notes.pdf")).text
 

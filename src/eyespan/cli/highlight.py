@@ -1,4 +1,4 @@
-"""Colours for the source text that `eyespan read` shows on a terminal (extra `color`).
+"""Colours for the source text that `eyespan read` shows on a terminal (Pygments).
 
 The lexers of Pygments run in the sandboxed worker. The response is checked as if it came from an attacker: one known
 style for each character. Text of an unknown language, a text that is too large or takes too long has no colours.

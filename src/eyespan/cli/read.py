@@ -15,8 +15,7 @@ from eyespan.dialects.terminal import Terminal
 HELP = """\
 usage: eyespan read PATH[:LINES]... [options]
 
-Shows files with line numbers: in colour on a terminal, plain in a pipe. Source
-code has colours with the extra `color`: pip install 'eyespan[color]'.
+Shows files with line numbers: in colour on a terminal, plain in a pipe.
 
   eyespan read app.py             all of it
   eyespan read app.py:10-20       lines 10 to 20
@@ -82,8 +81,8 @@ def main(arguments: Arguments) -> int:
     workspace = arguments.workspace(is_confined=False)
     pager = Pager() if is_terminal and "no_pager" not in values else None
     printer: Terminal | JsonLines = JsonLines(write_output)
+    is_markdown = "markdown" in values
     if "json" not in values:
-        is_markdown = "markdown" in values
         printer = Terminal(
             write_output,
             has_numbers=values.get("numbers", not is_markdown),
@@ -91,11 +90,12 @@ def main(arguments: Arguments) -> int:
             is_colored=is_colored,
             has_headings=not is_markdown,
         )
-    has_sources = "document" in values or "markdown" in values
-    documents = frozenset({"terminal", kinds.SOURCES} if has_sources else {"terminal"})
+    documents = frozenset({"terminal", kinds.SOURCES} if "document" in values or is_markdown else {"terminal"})
     if "raw" in values:
         documents = frozenset()
-    reader = TargetPrinter(workspace, printer, documents, is_terminal, needs_numbers=values.get("numbers", False))
+    reader = TargetPrinter(
+        workspace, printer, documents, is_terminal, is_markdown=is_markdown, needs_numbers=values.get("numbers", False)
+    )
     try:
         return 1 if sum([not reader.show(path, headed=len(paths) > 1) for path in paths]) else 0
     finally:

@@ -47,6 +47,8 @@ def selected_parts(opened: Opened, target: Target, *, needs_numbers: bool = Fals
 def _document_parts(opened: Opened, target: Target) -> Iterator[tuple[str, Part]]:
     """Yield the parts of a document, or lines of the text of a part. Raises: ReadError."""
     choice = pieces.choose(target.path, opened.kind, target.piece, max_pages=MAX_PAGES, has_images=False)
+    cells = replace(choice.options.notebook, is_markdown=opened.request.options.notebook.is_markdown)
+    choice = replace(choice, options=replace(choice.options, notebook=cells))
     if choice.as_text or opened.kind.layout == "text":
 
         def read(wanted: CharRange | Lines | Tail) -> tuple[Part, ...]:

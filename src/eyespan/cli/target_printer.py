@@ -24,7 +24,7 @@ from eyespan.dialects.json_lines import JsonLines
 from eyespan.dialects.pieces import as_char_range, cut_out
 from eyespan.dialects.terminal import MAX_LINE_CHARS, Terminal
 from eyespan.escape import visible
-from eyespan.model import Limits, Lines, Part, ReadRequest, TextPart
+from eyespan.model import DocumentOptions, Limits, Lines, NotebookOptions, Part, ReadRequest, TextPart
 from eyespan.opened import Opened
 from eyespan.selectors import Place, Ranges, Target, readings, resolve, write_range, write_target
 from eyespan.workspace import Workspace
@@ -55,6 +55,7 @@ class TargetPrinter:
     printer: Terminal | JsonLines
     documents: frozenset[str]
     is_terminal: bool
+    is_markdown: bool = False
     needs_numbers: bool = False
     """The person asked for line numbers, whatever they cost."""
 
@@ -192,6 +193,7 @@ class _Argument:
             documents=self._reader.documents,
             encoding="auto" if self._reader.documents else "bom",
             counts_cut_chars=is_terminal,
+            options=DocumentOptions(notebook=NotebookOptions(is_markdown=self._reader.is_markdown)),
             member=target.member,
             revision=target.revision,
         )

@@ -19,7 +19,7 @@ try:
     from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, String, _TokenType
     from pygments.util import ClassNotFound
 except ImportError as error:
-    raise Missing("", what="colours of source text", install="pip install 'eyespan[color]'") from error
+    raise Missing("", what="colours of source text", install="pip install pygments") from error
 
 Decoder = Callable[[BinaryIO, Mapping[str, Any]], tuple[dict[str, Any], list[bytes]]]
 

@@ -200,6 +200,7 @@ class _CellWriter:
         self._chars_left: int = params["max_outputs_chars"]
         self._max_images_bytes: int = params["max_images_bytes"]
         self._selector: str = params.get("selector", "")
+        self._is_markdown: bool = params.get("markdown", False)
         self._cell_number = 0
 
     def write(self, first: int, last: int | None, *, is_outline: bool = False) -> None:
@@ -216,7 +217,7 @@ class _CellWriter:
     def _outline(self, index: int, cell: Mapping[str, Any]) -> None:
         """Write the headings or definitions of a cell, each after the selector of the cell."""
         kind = _as_word(cell.get("cell_type")) or "code"
-        if kind == "code" and self._language_tag(cell):
+        if kind == "code" and self._language(cell) != "python":
             return
         text = _cell_source(cell, kind).encode("utf-8", "surrogatepass")
         language = "python" if kind == "code" else "markdown"
@@ -244,18 +245,23 @@ class _CellWriter:
         self._source_bytes_left -= 4 * len(source)
         if self._source_bytes_left < 0:
             raise _TooLarge
-        tag = f"<cell_type>{kind}</cell_type>" if kind != "code" else self._language_tag(cell)
-        self._note(f'<cell id="{name}">{tag}{source}</cell id="{name}">')
+        language = self._language(cell)
+        if self._is_markdown:
+            self._note(_fenced(source, language) if kind == "code" else f"{source}\n")
+        else:
+            tag = "" if language == "python" else f"<language>{language}</language>"
+            tag = tag if kind == "code" else f"<cell_type>{kind}</cell_type>"
+            self._note(f'<cell id="{name}">{tag}{source}</cell id="{name}">')
         for title, forms in _as_dict(cell.get("attachments")).items():
             self._images(_as_dict(forms), f"{path}.attachments[{json.dumps(without_surrogates(title))}]")
         outputs = cell.get("outputs")
         for i, output in enumerate(outputs if isinstance(outputs, list) else ()):
             self._output(_as_dict(output), f"{path}.outputs[{i}]")
 
-    def _language_tag(self, cell: Mapping[str, Any]) -> str:
+    def _language(self, cell: Mapping[str, Any]) -> str:
         editor = _as_dict(_as_dict(cell.get("metadata")).get("vscode"))
         language = _as_word(editor.get("languageId")) or _as_word(cell.get("language")) or self._notebook.language
-        return "" if language.lower() in ("python", "ipython", "python3") else f"<language>{language}</language>"
+        return "python" if language.lower() in ("python", "ipython", "python3") else language
 
     # --- outputs ---
 
@@ -299,7 +305,7 @@ class _CellWriter:
         most = min(self._max_output_chars, self._chars_left)
         if len(text) <= most:
             self._chars_left -= len(text)
-            self._note(text)
+            self._note(_fenced(text) if self._is_markdown else text)
             return
         self.is_truncated = True
         if self._selector and most < MAX_LONG_CHARS:
@@ -310,7 +316,8 @@ class _CellWriter:
             self._note(f"[output of {len(text)} characters left out; see: {command}]")
             return
         self._chars_left -= most
-        self._note(f"{text[:most]}\n[output cut: {most} of {len(text)} characters shown; see the rest: {command}]")
+        shown = _fenced(text[:most]) if self._is_markdown else f"{text[:most]}\n"
+        self._note(f"{shown}[output cut: {most} of {len(text)} characters shown; see the rest: {command}]")
 
     # --- images ---
 
@@ -356,6 +363,12 @@ def joined(value: Any) -> str:
 def without_surrogates(text: str) -> str:
     """Return the text with U+FFFD for halves of surrogate pairs, which JSON can spell and UTF-8 cannot."""
     return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+
+
+def _fenced(text: str, language: str = "") -> str:
+    """Return a block of code in Markdown. Its fence is longer than every run of backticks in the text."""
+    fence = "`" * max([3, *[len(run) + 1 for run in re.findall("`+", text)]])
+    return f"{fence}{language}\n{text}\n{fence}\n"
 
 
 def _form_path(path: str, name: str) -> str:

@@ -16,8 +16,8 @@ MAX_BITS = 1024
 """No line number is longer, and Python formats no number of more than 4,300 digits."""
 
 Type = Literal["string", "integer", "number", "boolean", "array", "object"]
-Takes = Literal["float", "text", "bool"]
-"""What is taken for an integer beside one: 2.0, "2", true."""
+Takes = Literal["float", "text", "bool", "number"]
+"""What is taken for an integer beside one: 2.0, "2", true; and for a string: 2."""
 LAX: tuple[Takes, ...] = ("float", "text", "bool")
 """The coercion of pydantic, and of programs that convert whatever they get."""
 
@@ -61,6 +61,8 @@ class Field:
     takes_null: bool = True
     """null is an absent value; False: it has the wrong type."""
     is_fraction: bool = False
+    is_announced: bool = True
+    """It stands in the schema; others are taken as well."""
     aliases: tuple[str, ...] = ()
     """Other names that are taken but not announced."""
     fields: tuple[Field, ...] = ()
@@ -142,6 +144,8 @@ def _typed(value: Any, one: Field, wording: Wording, prefix: str) -> Any:
     is_right = False
     match one.type:
         case "string":
+            if "number" in one.takes and as_whole(value) is not None:
+                value = str(as_whole(value))
             is_right = isinstance(value, str)
             if is_right and one.choices and value not in one.choices:
                 raise _refused("choice", one, wording, value, prefix, bound=" or ".join(one.choices))
@@ -169,7 +173,11 @@ def _typed(value: Any, one: Field, wording: Wording, prefix: str) -> Any:
 
 def _check_bounds(value: Any, one: Field, wording: Wording, prefix: str) -> None:
     if isinstance(value, str):
-        if one.required and not value.strip() and (wording.empty or "empty" in one.messages):
+        if (
+            one.required
+            and not value.strip()
+            and (wording.empty or not one.messages.keys().isdisjoint(("empty", "any")))
+        ):
             raise _refused("empty", one, wording, value, prefix)
     elif type(value) in (int, float):
         if one.minimum is not None and value < one.minimum:
@@ -195,7 +203,10 @@ def _refused(what: str, one: Field, wording: Wording, value: Any, prefix: str, b
 
 def schema_of(fields: Sequence[Field], *, is_closed: bool = False) -> dict[str, Any]:
     """Return the JSON schema of an object with these fields; a closed one has no others."""
-    schema: dict[str, Any] = {"type": "object", "properties": {one.name: _schema(one) for one in fields}}
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {one.name: _schema(one) for one in fields if one.is_announced},
+    }
     required = [one.name for one in fields if one.required]
     if required:
         schema["required"] = required

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 from eyespan.context import CallContext
-from eyespan.dialects.measures import measure
-from eyespan.dialects.rendering import FEW_BYTES, text_memory
 from eyespan.engine import Engine
 from eyespan.errors import ReadError
-from eyespan.model import Document, ReadRequest, Reply, ReplyError, TextContent, TextPart, ToolSpec
+from eyespan.model import Document, Reply, ReplyError, TextPart, ToolSpec
 
 Admit = Callable[[str, bool], str]
 
@@ -166,43 +164,6 @@ class ToolsetDialect(Dialect):
         return self.members[0].spec
 
 
-class FileDialect(Dialect):
-    """A dialect that reads one file per call: parse, plan, the engine, render."""
-
-    max_line_bytes: int | None = None
-    max_line_chars: int | None = None
-    """The longest line that is shown whole; None is any line."""
-    counts_cut_lines = False
-    """`render` reports how many lines of a window it has shortened, so that they are not counted twice."""
-
-    def run(self, arguments: Any, engine: Engine, context: CallContext | None) -> Reply:
-        args = self.parse(arguments, engine.admit)
-        request = self.plan(args)
-        document = engine.read(request, context)
-        if context is not None:
-            for part in document.parts:
-                if isinstance(part, TextPart) and len(part.data) > FEW_BYTES:
-                    context.charge(self.answer_bytes(part))  # before it is made
-        measures = measure(
-            request, document, self.max_line_bytes, self.max_line_chars, counts_lines=not self.counts_cut_lines
-        )
-        reply = self.render(args, document)
-        measures.update(reply.measures)  # a dialect may show less than it has read
-        return replace(reply, measures=measures)
-
-    def answer_bytes(self, part: TextPart) -> int:
-        """Return the memory that the answer for a large text takes, beside what the reader was charged for."""
-        return text_memory(part)
-
-    def plan(self, args: Any) -> ReadRequest:
-        """Return what to read for these arguments."""
-        raise NotImplementedError  # abstract
-
-    def render(self, args: Any, document: Document) -> Reply:
-        """Return the answer. Raises: BadArguments, if only the file's contents show that the arguments are wrong."""
-        raise NotImplementedError  # abstract
-
-
 def _with_settings(dialect: type[Dialect], settings: dict[str, Any]) -> Dialect:
     return dialect(**settings)
 
@@ -240,18 +201,6 @@ def encoding_note(document: Document) -> str | None:
 def text_notes(document: Document) -> tuple[str, ...]:
     """Return notes on a text that was read: a change during the read, its decoding."""
     return tuple([note for note in (document.facts.changed and CHANGED, encoding_note(document)) if note])
-
-
-NO_MEASURES: Mapping[str, Any] = {}
-
-
-def text_reply(
-    text: str,
-    structured: dict[str, Any] | None = None,
-    notes: tuple[str, ...] = (),
-    measures: Mapping[str, Any] = NO_MEASURES,
-) -> Reply:
-    return Reply((TextContent(text),), structured, None, notes, measures)
 
 
 def only_text(document: Document) -> TextPart:

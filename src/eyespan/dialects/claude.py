@@ -8,26 +8,18 @@ tokens). The variables of the document's prompt are settings.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from eyespan import errors
-from eyespan.dialects.arguments import BadArguments, as_whole, refusal, shown
-from eyespan.dialects.base import (
-    CHANGED,
-    CHANGED_DOCUMENT,
-    NO_MEASURES,
-    Admit,
-    FileDialect,
-    encoding_facts,
-    encoding_note,
-    only_text,
-)
-from eyespan.dialects.rendering import numbered_counting
-from eyespan.errors import ReadError
+from eyespan.dialects.arguments import BadArguments, Field, Wording, shown
+from eyespan.dialects.base import CHANGED, CHANGED_DOCUMENT, Admit, encoding_facts, encoding_note
+from eyespan.dialects.measures import measure
+from eyespan.dialects.table import Call, Gutter, Paths, TableDialect, Window
+from eyespan.engine import Engine
 from eyespan.escape import visible
 from eyespan.model import (
-    NUL_IS_BINARY,
+    CHEAP_TOTAL,
     BytesPart,
     Content,
     Document,
@@ -35,65 +27,39 @@ from eyespan.model import (
     DocumentOptions,
     ImageContent,
     ImagePart,
-    Limits,
-    Lines,
     NotePart,
     PdfOptions,
     ReadRequest,
     Reply,
-    ReplyError,
     TextContent,
-    ToolSpec,
 )
+from eyespan.opened import Opened
 from eyespan.tokens import estimate
 
-DEFAULT_READ_LINES = 2000
-MAX_LINE_LENGTH = 2000
-BASH_TOOL_NAME = "Bash"
 MAX_PAGES = 20
 SEPARATORS = {"tab": "\t", "arrow": "→"}
-_SHOWN_KINDS = frozenset({"claude"})
-_PDF_ONLY = frozenset(("pdf",))
-_NO_KINDS: frozenset[str] = frozenset()
-
-
-KIND_NAMES = {"pdf": "PDF"}
-"""The names of kinds in error messages, if they differ."""
-
 EMPTY = "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>"
+PAST_END = (
+    "<system-reminder>Warning: the file exists but is shorter than the provided offset ({offset}). "
+    "The file has {total} lines.</system-reminder>"
+)
+_PATH_MESSAGE = {"any": "file_path is required and must be a string"}
+_PAGES_MESSAGE = {"any": 'pages must be a page or a range of pages, as in "3" or "1-5", not {value}'}
 
 
-@dataclass(frozen=True, slots=True)
-class ClaudeArgs:
-    """The checked arguments of a call."""
-
-    file_path: str
-    offset: int
-    """The given value, for messages."""
-    first: int
-    """The first line."""
-    limit: int | None
-    """None: not given. A reminder follows lines that are cut by the default, but not those cut by a given limit."""
-    pages: tuple[int, int] | None = None
-    """The first and the last page, for PDFs."""
-    is_whole: bool = False
-    """Neither `offset` nor `limit` is given."""
-
-
-class Claude(FileDialect):
+class Claude(TableDialect):
     """The tool as the document describes it, with its settings."""
 
     name = "claude"
     summary = "cat -n, images, PDFs page by page, notebooks, reminders for empty files; offset from 0"
-    counts_cut_lines = True
     notice_tags: tuple[str, ...] = ("<system-reminder>",)
     settings = {
         "can_read_pdf": True,
         "pdf": "pages",
         "line_number_format": "tab",
-        "default_read_lines": DEFAULT_READ_LINES,
-        "max_line_length": MAX_LINE_LENGTH,
-        "bash_tool_name": BASH_TOOL_NAME,
+        "default_read_lines": 2000,
+        "max_line_length": 2000,
+        "bash_tool_name": "Bash",
         "describes_roots": False,
         "has_pages": True,
         "max_tokens": None,
@@ -102,7 +68,14 @@ class Claude(FileDialect):
     choices = {"pdf": ("pages", "document"), "line_number_format": tuple(SEPARATORS)}
     limits = ("default_read_lines", "max_line_length", "max_tokens", "max_bytes")
     can_be_off = ("max_tokens", "max_bytes")
-    first_offset = 0
+    tool = "Read"
+    wording = Wording(code="invalid_input", not_object="the arguments must be an object with file_path")
+    paths = Paths("file_path", absolute="file_path must be an absolute path, not a relative path", is_lexical=False)
+    documents = frozenset(("claude",))
+    text_encoding = "bom"
+    total = CHEAP_TOTAL
+    counts_cut_chars = True
+    origin = 0
     trusts_pdf_names = True
     """A text that is named .pdf is refused as a PDF."""
     number_width = 6
@@ -119,153 +92,166 @@ class Claude(FileDialect):
         for name in ("default_read_lines", "max_line_length"):
             if settings[name] < 1:
                 raise ValueError(f"{name} must be 1 or more, not {settings[name]!r}")
-        if not isinstance(settings["bash_tool_name"], str) or not settings["bash_tool_name"]:
-            raise ValueError(f"bash_tool_name must be the name of a tool, not {settings['bash_tool_name']!r}")
-        self.can_read_pdf: bool = settings["can_read_pdf"]
-        self.pdf: str = settings["pdf"]
-        self.separator = SEPARATORS[settings["line_number_format"]]
-        self.default_read_lines: int = settings["default_read_lines"]
-        self.max_line_chars: int = settings["max_line_length"]
-        self.bash_tool_name: str = settings["bash_tool_name"]
-        self.describes_roots: bool = settings["describes_roots"]
-        self.has_pages: bool = settings["has_pages"]
-        self.max_tokens: int | None = settings["max_tokens"]
-        self.max_bytes: int | None = settings["max_bytes"]
-        self._roots: tuple[str, ...] = ()
-        """The directories that the definition names; none if it claims the whole machine."""
-        self._limits = Limits(max_line_bytes=4 * (self.max_line_chars + 2), max_line_chars=self.max_line_chars)
-        self._options = DocumentOptions(pdf=PdfOptions(max_pages=MAX_PAGES, is_whole=self.pdf == "document"))
+        bash_tool = settings["bash_tool_name"]
+        if not isinstance(bash_tool, str) or not bash_tool:
+            raise ValueError(f"bash_tool_name must be the name of a tool, not {bash_tool!r}")
+        self._settings = settings
+        read_lines, self.line_chars = settings["default_read_lines"], settings["max_line_length"]
+        self.description = self._description(())
+        self.gutter = Gutter(SEPARATORS[settings["line_number_format"]], width=self.number_width)
+        self.window = Window("offset", "limit", origin=self.origin, lines=read_lines)
+        self.refuses = frozenset() if settings["can_read_pdf"] else frozenset(("pdf",))
+        self.options = DocumentOptions(pdf=PdfOptions(max_pages=MAX_PAGES, is_whole=settings["pdf"] == "document"))
+        self.fields = (
+            Field(
+                "file_path", "string", "The absolute path to the file to read", required=True, messages=_PATH_MESSAGE
+            ),
+            _number("offset", f"line number to start reading from ({self.origin}-indexed)", 0, "be non-negative"),
+            _number("limit", f"number of lines to read (default: {read_lines})", 1, "be greater than 0"),
+        )
+        if settings["can_read_pdf"]:
+            text = f'The pages of a PDF to read, as in "3" or "1-5" (at most {MAX_PAGES} a call). '
+            pages = Field(
+                "pages",
+                "string",
+                f"{text}Only applies to PDF files",
+                takes=("number",),
+                is_announced=settings["has_pages"],
+                messages=_PAGES_MESSAGE,
+            )
+            self.fields += (pages,)
+        self.error_texts = {
+            "not_found": "File does not exist.",
+            "directory": "EISDIR: illegal operation on a directory, read. To list a directory, use an ls command via "
+            f"the {bash_tool} tool.",
+            "binary": "This tool cannot read binary files. The file appears to be a binary {suffix_}file. "
+            + self.binary_advice,
+            "unreadable_pdf": "This PDF cannot be read: {reason}",
+            "unreadable": "This {kind} cannot be read: {reason}",
+            "window_too_large": "File content exceeds maximum allowed size: {reason}. Use offset and limit to read a "
+            "part of it.",
+            "outside_root": "Access denied: the file is outside the folders that may be read.",
+            "tool_denied": "Access denied: this tool is denied by policy.",
+            "policy_denied": "Access denied: reading this file is forbidden by the rule {rule}.",
+            "permission": "EACCES: permission denied, read. {reason}",
+            **dict.fromkeys(("EACCES", "EPERM"), "EACCES: permission denied, read."),
+            "any": "Error reading file: {reason}",
+        }
 
     def set_roots(self, roots: Sequence[str]) -> None:
-        if self.describes_roots and "/" not in roots:
-            self._roots = tuple(map(visible, roots))
+        if self._settings["describes_roots"] and "/" not in roots:
+            places = tuple(map(visible, roots))
+            named = ", ".join(places).replace("{", "{{").replace("}", "}}")
+            denied = f"Access denied: the file is outside the directories that may be read: {named}."
+            self.error_texts = {**self.error_texts, "outside_root": denied}
+            self.description = self._description(places)
             self.spec = self._spec()
 
-    def _spec(self) -> ToolSpec:
-        lines = _description(self.default_read_lines, self.max_line_chars, self.bash_tool_name, self._roots)
-        description = "\n".join([line for line in lines if self.can_read_pdf or not line.startswith(PDF_LINE)])
-        has_pages = self.has_pages and self.can_read_pdf
-        return ToolSpec("Read", description, _schema(self.first_offset, has_pages, self.default_read_lines))
+    def _description(self, roots: tuple[str, ...]) -> str:
+        lines_chars = (self._settings["default_read_lines"], self._settings["max_line_length"])
+        lines = _description(*lines_chars, self._settings["bash_tool_name"], roots)
+        has_pdf = self._settings["can_read_pdf"]
+        return "\n".join([line for line in lines if has_pdf or not line.startswith(PDF_LINE)])
 
-    def parse(self, arguments: Any, admit: Admit) -> ClaudeArgs:
-        if not isinstance(arguments, dict):
-            raise _bad("the arguments must be an object with file_path")
-        path = arguments.get("file_path")
-        if not isinstance(path, str) or not path:
-            raise _bad("file_path is required and must be a string")
-        if not path.startswith("/"):
-            raise _bad("file_path must be an absolute path, not a relative path")
-        offset = _integer(arguments.get("offset"), "offset", self.first_offset)
-        limit = None if arguments.get("limit") is None else _integer(arguments["limit"], "limit", 0)
-        if offset < 0:
-            raise _bad("Offset must be non-negative")
-        if limit is not None and limit <= 0:
-            raise _bad("Limit must be greater than 0")
-        pages = _pages(arguments.get("pages")) if self.can_read_pdf else None
-        first = max(1, offset - self.first_offset + 1)
-        is_whole = limit is None and arguments.get("offset") is None
-        return ClaudeArgs(file_path=path, offset=offset, first=first, limit=limit, pages=pages, is_whole=is_whole)
+    def parse(self, arguments: Any, admit: Admit) -> Call:
+        call = super().parse(arguments, admit)
+        pages = call.values.get("pages")
+        return replace(call, values={**call.values, "pages": self._pages(pages) if pages else None})
 
-    def plan(self, args: ClaudeArgs) -> ReadRequest:
-        return ReadRequest(
-            path=args.file_path,
-            selection=Lines(args.first, args.limit or self.default_read_lines),
-            limits=self._limits,
-            text_rule=NUL_IS_BINARY,
-            documents=_SHOWN_KINDS,
-            refuses=_NO_KINDS if self.can_read_pdf else _PDF_ONLY,
-            options=self._options if args.pages is None else _page_options(*args.pages),
-            encoding=self.encoding or "bom",
-            reports_encoding=self.encoding is not None,
-            counts_cut_chars=True,
-        )
+    def _pages(self, text: str) -> tuple[int, int]:
+        """Return the first and the last page of "3" or "1-5"."""
+        first, dash, last = [part.strip() for part in text.strip().partition("-")]
+        if not dash:
+            last = first
+        if not (_is_page(first) and _is_page(last)) or int(first) > int(last):
+            raise self.wording.bad(_PAGES_MESSAGE["any"].format(value=shown(text)))
+        return int(first), int(last)
 
-    def render(self, args: ClaudeArgs, document: Document) -> Reply:
-        if document.kind == "pdf" and not document.parts and args.pages is not None:
-            raise _bad(
-                f"pages starts at {args.pages[0]}, but the PDF has only {_page_count(document.extra['total_pages'])}"
-            )
-        if document.kind != "text":
-            return _document_reply(document)
-        if self.trusts_pdf_names and args.file_path.lower().endswith(".pdf") and document.facts.size_bytes:
-            raise errors.Unreadable(args.file_path, kind="pdf", reason="not a PDF, despite its name")
-        part = only_text(document)
-        total, returned = part.total_lines, part.line_count
-        if total == 0:
-            return _reminder(EMPTY, {"total_lines": 0, "lines_returned": 0, "truncated": False})
-        if not returned:
-            text = (
-                f"<system-reminder>Warning: the file exists but is shorter than the provided offset ({args.offset}). "
-                f"The file has {total} lines.</system-reminder>"
-            )
-            return _reminder(text, {"total_lines": total, "lines_returned": 0, "truncated": False})
-        size = document.facts.size_bytes
-        if self.max_bytes is not None and args.is_whole and size > self.max_bytes:
-            raise self._too_large(f"{_kilobytes(size)}) exceeds maximum allowed size ({_kilobytes(self.max_bytes)}")
-        view, cut_lines = numbered_counting(
-            part, width=self.number_width, mark=self.separator, max_chars=self.max_line_chars
-        )
-        if self.max_tokens is not None and (cost := estimate(view)) > self.max_tokens:
-            raise self._too_large(f"{cost} tokens) exceeds maximum allowed tokens ({self.max_tokens}")
-        content: list[Content] = [TextContent(view)]
-        facts: dict[str, Any] = {"lines_returned": returned, "truncated": part.more}
-        if total is not None:
-            facts["total_lines"] = total
-        if part.more and args.limit is None:
-            content.append(TextContent(self._more_reminder(part.first_line, returned, total)))
+    def plan(self, call: Call, path: str) -> ReadRequest:
+        request = super().plan(call, path)
+        if call["pages"] is None:
+            return request
+        first, last = call["pages"]
+        return replace(request, options=DocumentOptions(pdf=PdfOptions(first=first, last=last, max_pages=MAX_PAGES)))
+
+    def show_text(self, call: Call, opened: Opened, path: str) -> Reply:
+        size = opened.facts.size_bytes
+        if self.trusts_pdf_names and path.lower().endswith(".pdf") and size:
+            raise errors.Unreadable(path, kind="pdf", reason="not a PDF, despite its name")
+        page, document = self.window_of(call, opened)
+        measures = self.measures(call, page, opened)
+        facts: dict[str, Any] = {"lines_returned": page.count, "truncated": page.more}
+        if page.total is not None:
+            facts["total_lines"] = page.total
+        if not page.count:
+            text = EMPTY if page.total == 0 else PAST_END.format(**self.facts(call, page, path))
+            return Reply((TextContent(text),), facts, measures=measures)
+        self._check_size(call, size, page.body)
+        texts = [page.body]
+        if page.more and call["limit"] is None:
+            of = "" if page.total is None else f" of {page.total}"
+            texts.append(self.more_notice.format(**self.facts(call, page, path), of=of))
         facts.update(encoding_facts(document))
-        note = encoding_note(document)
-        if note:
-            content.append(TextContent(f"<system-reminder>{note}</system-reminder>"))
         if document.facts.changed:
             facts["changed_during_read"] = True
-            content.append(TextContent(f"<system-reminder>{CHANGED}</system-reminder>"))
-        return Reply(tuple(content), facts, measures={"cut_lines": cut_lines} if cut_lines else NO_MEASURES)
+        notes = (encoding_note(document), document.facts.changed and CHANGED)
+        texts += [f"<system-reminder>{note}</system-reminder>" for note in notes if note]
+        return Reply(tuple(map(TextContent, texts)), facts, measures=measures)
 
-    def _more_reminder(self, first: int, count: int, total: int | None) -> str:
-        last = first + count - 1
-        of = "" if total is None else f" of {total}"
-        following = last + self.first_offset  # the offset of line `last + 1`
-        return self.more_notice.format(first=first, last=last, of=of, next=following)
+    def _check_size(self, call: Call, size: int, view: str) -> None:
+        """Refuse a large file or answer in the words of the shipped product. Raises: BadArguments."""
+        most, most_tokens = self._settings["max_bytes"], self._settings["max_tokens"]
+        if most is not None and call["offset"] is None and call["limit"] is None and size > most:
+            fact = f"{_kilobytes(size)}) exceeds maximum allowed size ({_kilobytes(most)}"
+        elif most_tokens is not None and (cost := estimate(view)) > most_tokens:
+            fact = f"{cost} tokens) exceeds maximum allowed tokens ({most_tokens}"
+        else:
+            return
+        raise BadArguments("too_large", f"File content ({fact}). {self.size_advice}")
 
-    def _too_large(self, fact: str) -> BadArguments:
-        """Return the refusal of the shipped product, in its words."""
-        return BadArguments("too_large", f"File content ({fact}). {self.size_advice}")
+    def show_document(self, call: Call, document: Document, engine: Engine) -> Reply:
+        """Return an image, PDF or notebook: its parts in order as blocks, adjacent notes as one, and its facts.
 
-    def render_error(self, error: ReadError) -> ReplyError:
-        match error:
-            case errors.NotFound():
-                text = "File does not exist."
-            case errors.NotRegular(what="directory"):
-                text = (
-                    "EISDIR: illegal operation on a directory, read. "
-                    f"To list a directory, use an ls command via the {self.bash_tool_name} tool."
-                )
-            case errors.Binary():
-                name = error.path.rpartition("/")[2]
-                suffix = f".{name.rpartition('.')[2]} " if "." in name.strip(".") else ""
-                text = (
-                    f"This tool cannot read binary files. The file appears to be a binary {suffix}file. "
-                    f"{self.binary_advice}"
-                )
-            case errors.Unreadable():
-                text = f"This {KIND_NAMES.get(error.kind, error.kind)} cannot be read: {error}"
-            case errors.WindowTooLarge():
-                text = f"File content exceeds maximum allowed size: {error}. Use offset and limit to read a part of it."
-            case errors.OutsideRoot() if self._roots:
-                text = f"Access denied: the file is outside the directories that may be read: {', '.join(self._roots)}."
-            case errors.OutsideRoot():
-                text = "Access denied: the file is outside the folders that may be read."
-            case errors.PolicyDenied(rule=""):
-                text = "Access denied: this tool is denied by policy."
-            case errors.PolicyDenied():
-                text = f"Access denied: reading this file is forbidden by the rule {error.rule}."
-            case errors.PermissionRefused():
-                reason = "" if error.reason == errors.system_text(error.errno) else f" {error}"
-                text = f"EACCES: permission denied, read.{reason}"
-            case _:
-                text = f"Error reading file: {error}"
-        return ReplyError(error.code, text)
+        A document without parts (a notebook without cells) is answered like an empty file.
+        """
+        facts = dict(document.extra)
+        if document.kind == "pdf" and not document.parts and call["pages"] is not None:
+            count = facts["total_pages"]
+            has_only = "1 page" if count == 1 else f"{count} pages"
+            raise self.wording.bad(f"pages starts at {call['pages'][0]}, but the PDF has only {has_only}")
+        measures = measure(self.plan(call, call.path), document, None, None)
+        content: list[Content] = []
+        notes: list[str] = []
+        for part in (*document.parts, None):
+            if isinstance(part, NotePart):
+                notes.append(part.text)
+                continue
+            if notes:
+                content.append(TextContent("\n".join(notes)))
+                notes = []
+            if isinstance(part, ImagePart):
+                content.append(ImageContent(part.data, part.media_type))
+            elif isinstance(part, BytesPart):
+                content.append(DocumentContent(part.data, part.media_type))
+        if not content:
+            return Reply((TextContent(EMPTY),), facts, measures=measures)
+        if "left_out" in facts:
+            content.append(TextContent(_left_out_reminder(facts)))
+        if document.facts.changed:
+            facts["changed_during_read"] = True
+            content.append(TextContent(f"<system-reminder>{CHANGED_DOCUMENT}</system-reminder>"))
+        return Reply(tuple(content), facts, measures=measures)
+
+
+def _number(name: str, what: str, minimum: int, rule: str) -> Field:
+    return Field(
+        name,
+        "number",
+        f"The {what}. Only provide if the file is too large to read at once",
+        minimum=minimum,
+        hides_bounds=True,
+        messages={"below": f"{name.capitalize()} must {rule}"},
+    )
 
 
 class ClaudeUpstream(Claude):
@@ -282,7 +268,7 @@ class ClaudeUpstream(Claude):
         "max_tokens": 25_000,
         "max_bytes": 256 * 1024,
     }
-    first_offset = 1
+    origin = 1
     trusts_pdf_names = False
 
 
@@ -308,69 +294,8 @@ def _kilobytes(size_bytes: int) -> str:
     return f"{size_bytes / 1024:.1f}".removesuffix(".0") + "KB"
 
 
-def _page_options(first: int, last: int) -> DocumentOptions:
-    return DocumentOptions(pdf=PdfOptions(first=first, last=last, max_pages=MAX_PAGES))
-
-
-def _integer(value: Any, name: str, default: int) -> int:
-    if value is None:
-        return default
-    number = as_whole(value)
-    if number is None:
-        raise _bad(f"{name} must be a whole number, not {shown(value)}")
-    return number
-
-
-def _pages(value: Any) -> tuple[int, int] | None:
-    """Return the first and the last page of "3" or "1-5"; None if no pages are given."""
-    if value is None or value == "":
-        return None
-    whole = as_whole(value)
-    text = value if isinstance(value, str) else "" if whole is None else str(whole)
-    first, dash, last = text.strip().partition("-")
-    if not dash:
-        last = first
-    first, last = first.strip(), last.strip()
-    if not (_is_page(first) and _is_page(last)) or int(first) > int(last):
-        raise _bad(f'pages must be a page or a range of pages, as in "3" or "1-5", not {shown(value)}')
-    return int(first), int(last)
-
-
 def _is_page(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= 9 and int(text) >= 1
-
-
-def _page_count(pages: int) -> str:
-    return "1 page" if pages == 1 else f"{pages} pages"
-
-
-def _document_reply(document: Document) -> Reply:
-    """Return an image, PDF or notebook: its parts in order as blocks, adjacent notes as one, and its facts.
-
-    A document without parts (a notebook without cells) is answered like an empty file.
-    """
-    content: list[Content] = []
-    notes: list[str] = []
-    for part in (*document.parts, None):
-        if isinstance(part, NotePart):
-            notes.append(part.text)
-            continue
-        if notes:
-            content.append(TextContent("\n".join(notes)))
-            notes = []
-        if isinstance(part, ImagePart):
-            content.append(ImageContent(part.data, part.media_type))
-        elif isinstance(part, BytesPart):
-            content.append(DocumentContent(part.data, part.media_type))
-    facts = dict(document.extra)
-    if not content:
-        return _reminder(EMPTY, facts)
-    if "left_out" in facts:
-        content.append(TextContent(_left_out_reminder(facts)))
-    if document.facts.changed:
-        facts["changed_during_read"] = True
-        content.append(TextContent(f"<system-reminder>{CHANGED_DOCUMENT}</system-reminder>"))
-    return Reply(tuple(content), facts)
 
 
 def _left_out_reminder(facts: dict[str, Any]) -> str:
@@ -386,13 +311,6 @@ def _left_out_reminder(facts: dict[str, Any]) -> str:
         f"<system-reminder>{is_shown} shown; {is_left} left out{why.get(facts.get('stopped', ''), '')}. "
         f'To read on, use pages "{following}".</system-reminder>'
     )
-
-
-def _reminder(text: str, facts: dict[str, Any]) -> Reply:
-    return Reply((TextContent(text),), facts)
-
-
-_bad = refusal("invalid_input")
 
 
 PDF_LINE = "- This tool can read PDF files"
@@ -441,31 +359,3 @@ def _description(read_lines: int, line_chars: int, bash_tool: str, roots: tuple[
         "- If you read a file that exists but has empty contents you will receive a system reminder warning in place "
         "of file contents.",
     )
-
-
-PAGES_SCHEMA = {
-    "type": "string",
-    "description": f'The pages of a PDF to read, as in "3" or "1-5" (at most {MAX_PAGES} a call). '
-    "Only applies to PDF files",
-}
-
-
-def _schema(first_offset: int, pages: bool, read_lines: int) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {
-            "file_path": {"type": "string", "description": "The absolute path to the file to read"},
-            "offset": {
-                "type": "number",
-                "description": f"The line number to start reading from ({first_offset}-indexed). "
-                "Only provide if the file is too large to read at once",
-            },
-            "limit": {
-                "type": "number",
-                "description": f"The number of lines to read (default: {read_lines}). "
-                "Only provide if the file is too large to read at once",
-            },
-            **({"pages": PAGES_SCHEMA} if pages else {}),
-        },
-        "required": ["file_path"],
-    }

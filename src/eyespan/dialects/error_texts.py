@@ -2,8 +2,9 @@
 
 A table maps a name to a text. The names of an error are tried from the narrowest to the widest: `directory` before
 `not_regular`, `ELOOP` before `io`, and `any` last. In a text, `{path}` is the path as the dialect shows it, `{name}`
-its last component, `{suffix}` the suffix of that, `{rule}` the rule of the policy, `{reason}` eyespan's own text,
-`{size}` the bytes of a file that is too large, and `{system}` the text that the original's platform has for the error.
+its last component, `{suffix_}` the suffix of that and a blank, `{kind}` the kind of the file, `{rule}` the rule of the
+policy, `{reason}` eyespan's own text, `{size}` the bytes of a file that is too large, and `{system}` the text that the
+original's platform has for the error.
 """
 
 from __future__ import annotations
@@ -38,10 +39,12 @@ def error_text(error: ReadError, texts: Mapping[str, str], platform: Platform, c
     table = {**DEFAULTS, **texts}
     name = next(name for name in error_names(error) if name in table)
     base = error.path.rpartition("/")[2]
+    suffix = os.path.splitext(base.rstrip("."))[1]
     values = {
         "path": written_path(error.path),
         "name": base,
-        "suffix": os.path.splitext(base)[1],
+        "suffix_": f"{suffix} " if suffix else "",
+        "kind": getattr(error, "kind", ""),
         "rule": getattr(error, "rule", ""),
         "reason": str(error),
         "size": getattr(error, "size_bytes", 0),
@@ -59,6 +62,8 @@ def error_names(error: ReadError) -> Iterator[str]:
             yield error.what
         case errors.Binary():
             yield f"binary_{error.kind}"
+        case errors.Unreadable():
+            yield f"unreadable_{error.kind}"
         case errors.ScanLimit(needs_numbers=True):
             yield "numbers_scan_limit"
         case errors.InvalidPath() if "\0" in error.path:

@@ -8,7 +8,7 @@ those that serve users.
 | `suggest` | the error of a missing file names files that were perhaps meant |
 | `redact` | secrets are replaced by `«redacted:kind»` |
 | `neutralise` | tags of these names in a file's contents, which pose as words of the host, are shown as `&lt;name` |
-| `max_answer_tokens` | an answer that is estimated at more tokens has fewer lines; 0 is no limit |
+| `max_answer_tokens` | an answer that is estimated at more tokens has fewer files, pages or lines; 0 is no limit |
 
 What a setting changed is stated in a block of its own, so that the text of the dialect keeps its form.
 """
@@ -21,18 +21,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from eyespan.context import CallContext, WouldBlock
 from eyespan.dialects import forms, redaction
 from eyespan.dialects.base import Dialect
 from eyespan.dialects.suggestions import Suggestions
+from eyespan.engine import Engine
 from eyespan.errors import NotFound, ReadError
 from eyespan.escape import visible
-from eyespan.model import Content, Reply, ReplyError, TextContent
-from eyespan.tokens import estimate, fit
+from eyespan.model import Content, ImageContent, Reply, ReplyError, TextContent
+from eyespan.tokens import estimate, estimate_image, fit
 
 NOTE_TOKENS = 120
 """Kept free for the block that states what was left out."""
 MAX_TRIES = 6
-"""How often a call is made again with fewer lines."""
+"""How often a call is made again for less."""
 
 Run = Callable[[Any], Reply]
 
@@ -63,96 +65,160 @@ def hosted(dialect: Dialect, arguments: Any, reply: Reply, run: Run) -> Reply:
     return reply
 
 
-def suggested(error: ReadError, wording: ReplyError, suggestions: Suggestions) -> ReplyError:
-    """Return the error of a missing file with the files that were perhaps meant."""
-    near = suggestions.near(error.path) if type(error) is NotFound and error.path else []
+def suggested(
+    dialect: Dialect, error: ReadError, wording: ReplyError, engine: Engine, context: CallContext
+) -> ReplyError:
+    """Return the error of a missing file with the files that were perhaps meant, if the setting is on."""
+    if not dialect.host.suggest or type(error) is not NotFound or not error.path:
+        return wording
+    try:
+        near = Suggestions(engine, context).near(error.path)
+    except (ReadError, WouldBlock):
+        return wording  # there is no time to look for names
+    near = [path for path in near if path.startswith("/") == error.path.startswith("/")] or near
     if not near:
         return wording
-    near = [path for path in near if path.startswith("/") == error.path.startswith("/")] or near
     return ReplyError(wording.code, f"{wording.message} Did you mean {', '.join([visible(one) for one in near])}?")
 
 
-# --- fewer lines -----------------------------------------------------------------------------------------------------
+# --- a shorter answer ------------------------------------------------------------------------------------------------
 
 
 def _fitted(dialect: Dialect, arguments: Any, reply: Reply, run: Run) -> Reply:
-    """Return an answer of fewer lines, made by the dialect itself; else the blocks cut at the limit."""
-    limit = dialect.host.max_answer_tokens - NOTE_TOKENS
-    lines = _Lines.asked_for(dialect, arguments, reply)
-    tokens = reply.facts["tokens"]
-    count = lines.count if lines is not None else 0
+    """Return an answer of fewer files, pages or lines, made by the dialect itself; else the blocks cut at the limit."""
+    most = dialect.host.max_answer_tokens
+    limit = most - NOTE_TOKENS
+    portion = _entries(dialect, arguments) or _pages(dialect, arguments, reply) or _lines(dialect, arguments, reply)
+    tokens, count = reply.facts["tokens"], portion.count if portion is not None else 0
     for _ in range(MAX_TRIES):
         count = min(count - 1, int(count * 0.95 * limit / max(1, tokens)))
-        if lines is None or count < 1:
+        if portion is None or count < 1:
             break
-        narrower = lines.first_lines(count)
+        narrower = portion.first(count)
         shorter = run(narrower) if narrower is not None else None
-        if shorter is None or shorter.is_error or not shorter.facts.get("lines"):
+        shown = portion.shown(shorter, count) if shorter is not None and not shorter.is_error else 0
+        if shorter is None or not shown:
             break
-        tokens, shown = shorter.facts["tokens"], shorter.facts["lines"]
+        tokens = shorter.facts["tokens"]
         if tokens <= limit:
-            return _with_note(shorter, lines.note(shown, dialect.host.max_answer_tokens))
+            following = portion.after(shown)
+            call = f" Read on with {_json(following)}." if following else ""
+            fits = f"as many as fit {most:,} tokens, the limit of this host."
+            return _with_note(shorter, f"{portion.named(shown)} shown, {fits}{call}")
         count = min(count, shown)
-    note = (
-        f"The answer is cut at {dialect.host.max_answer_tokens:,} tokens, the limit of this host. "
-        "Ask for fewer files, pages or lines in one call."
-    )
-    return _with_note(_cut(reply, limit), note)
+    if portion is not None and portion.unit == "Files":  # the first file alone is too long
+        alone, rest = portion.first(1), portion.after(1)
+        return _with_note(_shortened(dialect, alone, run), f"Then read the other files with {_json(rest)}.")
+    return _cut(reply, limit, f"The answer is cut at {most:,} tokens, the limit of this host. ")
+
+
+def _shortened(dialect: Dialect, arguments: Any, run: Run) -> Reply:
+    """Return the reply to a call, shortened if it is over the limit."""
+    reply = run(arguments)
+    is_long = not reply.is_error and reply.facts["tokens"] > dialect.host.max_answer_tokens - NOTE_TOKENS
+    return _fitted(dialect, arguments, reply, run) if is_long else reply
 
 
 @dataclass(frozen=True, slots=True)
-class _Lines:
-    """The lines of one file that a call asks for."""
+class _Portion:
+    """What a call asks for, counted in units that its arguments can name."""
 
-    dialect: Dialect
-    arguments: Any
-    path: str
-    first: int
+    unit: str
+    number: int
+    """The number of the first."""
     count: int
-    last: int | None
+    call: Callable[[int, int | None], dict[str, Any] | None]
+    """Make the arguments for the units from a number to another; None is the last that was asked for."""
+    shown: Callable[[Reply, int], int]
+    """Count the units in an answer to a call for so many."""
 
-    @classmethod
-    def asked_for(cls, dialect: Dialect, arguments: Any, reply: Reply) -> _Lines | None:
-        """Return the lines that an answer shows; None if the tool names none, or several files."""
-        field = forms.path_field(dialect.spec.input_schema)
-        path = arguments.get(field) if isinstance(arguments, dict) and field else None
-        if isinstance(path, list) and len(path) == 1:
-            path = path[0].get("path") if isinstance(path[0], dict) else path[0]
-        if path is None and isinstance(arguments, dict):
-            path = next((arguments[name] for name in forms.PATH_FIELDS if isinstance(arguments.get(name), str)), None)
-        if not isinstance(path, str) or not reply.facts.get("lines"):
-            return None
-        first, last = forms.lines_of(dialect, arguments)
-        return cls(dialect, arguments, path, first or 1, reply.facts["lines"], last)
+    def first(self, count: int) -> dict[str, Any] | None:
+        return self.call(self.number, self.number + count - 1)
 
-    def first_lines(self, count: int) -> dict[str, Any] | None:
-        """Return the arguments that read the first of the lines."""
-        return self._lines(self.first, self.first + count - 1)
+    def after(self, count: int) -> dict[str, Any] | None:
+        return self.call(self.number + count, None)
 
-    def _lines(self, first: int, last: int | None) -> dict[str, Any] | None:
-        return forms.following(self.dialect, self.arguments, f"{self.path}:{first}-{last or ''}")
-
-    def note(self, shown: int, limit: int) -> str:
-        """Return the lines that are shown, and the call that reads on."""
-        end = self.first + shown - 1
-        following = self._lines(end + 1, self.last)
-        call = f" Read on with {json.dumps(following, ensure_ascii=False)}." if following else ""
-        return f"Lines {self.first}-{end} are shown, as many as fit {limit:,} tokens, the limit of this host.{call}"
+    def named(self, count: int) -> str:
+        return f"{self.unit} {self.number}-{self.number + count - 1} are"
 
 
-def _cut(reply: Reply, limit: int) -> Reply:
-    """Return the reply with its text cut at a number of tokens. A result object would repeat the text, so it goes."""
+def _entries(dialect: Dialect, arguments: Any) -> _Portion | None:
+    """Return the files of a call that lists several."""
+    field = forms.path_field(dialect.spec.input_schema)
+    entries = arguments.get(field) if isinstance(arguments, dict) and field else None
+    if field is None or not isinstance(entries, list) or len(entries) < 2:
+        return None
+    return _Portion(
+        unit="Files",
+        number=1,
+        count=len(entries),
+        call=lambda first, last: {**arguments, field: entries[first - 1 : last]},
+        shown=lambda reply, count: count,
+    )
+
+
+def _pages(dialect: Dialect, arguments: Any, reply: Reply) -> _Portion | None:
+    """Return the pages of a document that an answer shows, for a tool that takes pages."""
+    pages = (reply.structured or {}).get("pages_returned")
+    if not pages or forms.PAGES_FIELD not in dialect.spec.input_schema["properties"]:
+        return None
+    end = (reply.structured or {})["total_pages"] if reply.facts.get("left_out") else pages[-1]
+
+    def call(first: int, last: int | None) -> dict[str, Any]:
+        last = min(end, first + len(pages) - 1) if last is None else last
+        return {**arguments, forms.PAGES_FIELD: f"{first}-{last}"}
+
+    return _Portion(
+        unit="Pages",
+        number=pages[0],
+        count=len(pages),
+        call=call,
+        shown=lambda reply, count: len((reply.structured or {}).get("pages_returned", ())),
+    )
+
+
+def _lines(dialect: Dialect, arguments: Any, reply: Reply) -> _Portion | None:
+    """Return the lines of one file that an answer shows; None if the tool names none."""
+    field = forms.path_field(dialect.spec.input_schema)
+    path = arguments.get(field) if isinstance(arguments, dict) and field else None
+    if isinstance(path, list) and len(path) == 1:
+        path = path[0].get("path") if isinstance(path[0], dict) else path[0]
+    if path is None and isinstance(arguments, dict):
+        path = next((arguments[name] for name in forms.PATH_FIELDS if isinstance(arguments.get(name), str)), None)
+    if not isinstance(path, str) or not reply.facts.get("lines"):
+        return None
+    start, end = forms.lines_of(dialect, arguments)
+    return _Portion(
+        unit="Lines",
+        number=start or 1,
+        count=reply.facts["lines"],
+        call=lambda first, last: forms.following(dialect, arguments, f"{path}:{first}-{last or end or ''}"),
+        shown=lambda reply, count: int(reply.facts.get("lines") or 0),
+    )
+
+
+def _json(arguments: Any) -> str:
+    return json.dumps(arguments, ensure_ascii=False)
+
+
+def _cut(reply: Reply, limit: int, note: str) -> Reply:
+    """Return the reply with the blocks that fit. A result object would repeat the text, so it goes."""
     kept: list[Content] = []
+    images = 0
     for block in reply.content:
-        if not isinstance(block, TextContent):
+        if isinstance(block, TextContent):
+            text = block.text if estimate(block.text) <= limit else block.text[: fit(block.text, max(0, limit))]
+            limit -= estimate(text)
+            kept += [TextContent(text)] if text else []
+        elif isinstance(block, ImageContent) and estimate_image(block.data) > limit:
+            images += 1
+        else:
+            limit -= estimate_image(block.data) if isinstance(block, ImageContent) else 0
             kept.append(block)
-            continue
-        text = block.text if estimate(block.text) <= limit else block.text[: fit(block.text, max(0, limit))]
-        limit -= estimate(text)
-        if text:
-            kept.append(TextContent(text))
+    lost = f"{images} images are left out. " if images else ""
     measures = {name: value for name, value in reply.measures.items() if name != "lines"}
-    return replace(reply, content=tuple(kept), structured=None, measures=measures)
+    reply = replace(reply, content=tuple(kept), structured=None, measures=measures)
+    return _with_note(reply, f"{note}{lost}Ask for fewer files, pages or lines in one call.")
 
 
 def _with_note(reply: Reply, note: str) -> Reply:

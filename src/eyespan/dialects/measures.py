@@ -14,13 +14,10 @@ def measure(
     document: Document,
     max_line_bytes: int | None,
     max_line_chars: int | None,
-    *,
-    counts_lines: bool = True,
 ) -> dict[str, Any]:
     """Return the facts about a document that was read for a request. Call it before the document is rendered.
 
-    `max_line_bytes` and `max_line_chars` are the longest line that the dialect shows whole; None is no limit. With
-    `counts_lines=False` the longer lines of a window are left to the dialect.
+    `max_line_bytes` and `max_line_chars` are the longest line that the dialect shows whole; None is no limit.
     """
     facts: dict[str, Any] = {}
     if document.facts.exact:
@@ -31,7 +28,7 @@ def measure(
         facts["lines"] = part.line_count
         if part.total_lines is not None:
             facts["total_lines"] = part.total_lines
-        if longest and counts_lines:
+        if longest:
             cut = _native.longer(part.data, longest, max_line_bytes is None)
             if cut:
                 facts["cut_lines"] = cut

@@ -284,7 +284,7 @@ class TableDialect(Dialect):
         roots = engine.guard.roots
         try:
             with self.opened(self.plan(call, self.paths.resolved(call.path, roots)), engine, context) as opened:
-                if opened.kind.name in self.documents:
+                if opened.kind.is_one_of(self.documents):
                     return self.show_document(call, opened.read(), engine)
                 return self.show_text(call, opened, self.paths.shown(call.path, roots))
         except errors.NotRegular as error:

@@ -51,6 +51,7 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
         "first": options.first,
         "last": options.last,
         "outline": options.is_outline,
+        "markdown": options.is_markdown,
         "max_bytes": MAX_BYTES,
         "max_window_bytes": limits.max_window_bytes,
         "max_output_chars": MAX_LONG_OUTPUTS_CHARS if options.has_long_outputs else MAX_OUTPUT_CHARS,

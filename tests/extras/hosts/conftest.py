@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from eyespan import DocumentContent, ImageContent, Reply, TextContent, Tool, ToolSpec, Workspace
-from eyespan.dialects.base import FileDialect
-from eyespan.model import ReadRequest, ReplyError
+from eyespan import DocumentContent, ImageContent, Reply, TextContent, Tool, Workspace
+from eyespan.dialects.arguments import Field
+from eyespan.dialects.table import TableDialect
 
 from .samples import PDF, PNG
 
 
-class Album(FileDialect):
+class Album(TableDialect):
     """Answers any readable path with a text, an image and a PDF."""
 
     name = "album"
+    tool = "look"
+    aliases = ("Look",)
+    description = "Shows a file."
+    fields = (Field("path", "string", required=True),)
+    error_texts = {"any": "not seen: {reason}"}
 
-    def _spec(self):
-        schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
-        return ToolSpec("look", "Shows a file.", schema, ("Look",))
-
-    def parse(self, arguments, admit):
-        return arguments["path"]
-
-    def plan(self, args):
-        return ReadRequest(args)
-
-    def render(self, args, document):
+    def show_text(self, call, opened, path):
         return Reply((TextContent("seen"), ImageContent(PNG, "image/png"), DocumentContent(PDF, "application/pdf")))
-
-    def render_error(self, error):
-        return ReplyError(error.code, f"not seen: {error}")
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from eyespan import errors
 from eyespan.context import CallContext
 from eyespan.dialects.arguments import SAFE, BadArguments, Field, Wording, checked
 from eyespan.dialects.base import Admit
+from eyespan.dialects.host_settings import suggested
 from eyespan.dialects.table import Call, Gutter, Paths, TableDialect, Window
 from eyespan.engine import Engine
 from eyespan.model import Content, ReadRequest, Reply, ReplyError, TextContent
@@ -123,7 +124,7 @@ class Cline(TableDialect):
             except (errors.Cancelled, errors.TimedOut):
                 raise
             except errors.ReadError as error:
-                row["error"] = self.render_error(error).message
+                row["error"] = suggested(self, error, self.render_error(error), engine, context).message
                 failures.append(error.code)
             except BadArguments as error:
                 row["error"] = error.message

@@ -20,6 +20,7 @@ from eyespan.context import CallContext
 from eyespan.dialects.arguments import BadArguments, Field, Wording, checked, shown
 from eyespan.dialects.base import CHANGED, Admit, ToolsetDialect
 from eyespan.dialects.error_texts import error_text
+from eyespan.dialects.host_settings import suggested
 from eyespan.dialects.rendering import charge_text, joined, unnumbered
 from eyespan.dialects.resource import uri_of
 from eyespan.dialects.table import Call, Paths, TableDialect
@@ -109,7 +110,8 @@ class _FilesystemTool(TableDialect):
         try:
             return self.answer(call, engine, context)
         except errors.ReadError as error:
-            raise BadArguments(error.code, _described(error, engine)) from None
+            wording = ReplyError(error.code, _described(error, engine))
+            raise BadArguments(error.code, suggested(self, error, wording, engine, context).message) from None
 
     def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
         """Answer a call. Raises: BadArguments, ReadError."""

@@ -52,40 +52,21 @@ MAX_TEXT_BYTES = 8 * MIB
 MAX_ENTRIES = 50_000
 _MEDIA_TYPES = {
     ".mp3": "audio/mpeg",
-    ".wav": "audio/wav",
-    ".aiff": "audio/aiff",
-    ".aac": "audio/aac",
-    ".ogg": "audio/ogg",
-    ".flac": "audio/flac",
-    ".mp4": "video/mp4",
-    ".webm": "video/webm",
+    **{f".{name}": f"audio/{name}" for name in ("wav", "aiff", "aac", "ogg", "flac")},
+    **{f".{name}": f"video/{name}" for name in ("mp4", "webm")},
 }
 _EXCLUDED_DIRECTORIES = frozenset(
-    [
+    (
         *("node_modules", ".git", "bower_components", ".svn", ".hg", ".vscode", ".idea", "dist", "build", "coverage"),
         "__pycache__",
-    ]
+    )
 )
 _EXCLUDED_SUFFIXES = frozenset(
-    [
+    (
         *(".bin", ".exe", ".dll", ".so", ".dylib", ".class", ".jar", ".war", ".zip", ".tar", ".gz", ".bz2", ".rar"),
-        *(
-            ".7z",
-            ".pak",
-            ".rpa",
-            ".doc",
-            ".docx",
-            ".xls",
-            ".xlsx",
-            ".ppt",
-            ".pptx",
-            ".odt",
-            ".ods",
-            ".odp",
-            ".pyc",
-            ".pyo",
-        ),
-    ]
+        *(".7z", ".pak", ".rpa", ".doc", ".docx", ".xls", ".xlsx", ".ppt", ".pptx", ".odt", ".ods", ".odp", ".pyc"),
+        ".pyo",
+    )
 )
 _EXCLUDED_NAMES = frozenset((".ds_store", ".env", "gemini.md"))
 _GLOB = {"type": "string", "minLength": 1}

@@ -1,4 +1,4 @@
-"""Styles of the source text in an answer, for the page (extra `color`).
+"""Styles of the source text in an answer, for the page (Pygments).
 
 The lexers of Pygments run in the sandboxed worker, on the lines of the answer without the line numbers of its dialect.
 The response is checked as if it came from an attacker: one known style for each character. Text of an unknown language,
