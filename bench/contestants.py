@@ -71,11 +71,9 @@ def ours(python, script, data, settings):
     """Return eyespan in process, from the command line and over MCP."""
     worker = [python, WORKERS / "own.py"]
     directory = data.directory
-    off = {"EYESPAN_CACHE": "off"}
 
     def in_process(name, which, **more):
-        env = {**off, **more.pop("env", {})}
-        return Contestant(name, OURS, drive.Worker, [*worker, which, directory], env=env, **more)
+        return Contestant(name, OURS, drive.Worker, [*worker, which, directory], **more)
 
     def read(request):
         if request["op"] == "window":
@@ -89,20 +87,18 @@ def ours(python, script, data, settings):
         return None
 
     return [
-        in_process("eyespan", "codex", never=("W7", "W10", "W4n")),
+        in_process("eyespan", "codex", never=("W7", "W10")),
         in_process("eyespan, claude dialect", "claude", only=("W1", "W7")),
         in_process("eyespan, forge dialect", "forge", only=("W1",)),
         in_process("eyespan, without numbers", "engine", only=("W3", "W3b", "W7", "W8")),
-        in_process("eyespan without C", "codex", env={"EYESPAN_PURE": "1"}, never=("W7", "W9", "W10", "W4n")),
+        in_process("eyespan without C", "codex", env={"EYESPAN_PURE": "1"}, never=("W7", "W9", "W10")),
         in_process("eyespan, structured", "structured", only=STRUCTURED),
         in_process("eyespan, 10 native calls", "batches", only=("W5",)),
-        in_process("eyespan, new process", "codex", env=settings["cached"], only=("W4n",)),
-        Contestant("eyespan read", OURS, drive.Command, read, env=settings["cached"], only=("W4n",)),
-        Contestant("eyespan read", OURS, drive.Command, read, env=off, never=("W0", "W4n", "W7", "W9")),
+        Contestant("eyespan read", OURS, drive.Command, read, never=("W0", "W7", "W9")),
         Contestant("eyespan serve (MCP)", OURS, drive.Mcp, _serve(script, directory, settings), calls=_own_calls,
-                   env=off, never=("W9", "W10", "W4n")),
+                   never=("W9", "W10")),
         Contestant("eyespan serve (MCP), sent at once", OURS, drive.McpAtOnce, _serve(script, directory, settings),
-                   calls=_own_calls, env=off, only=("W5",)),
+                   calls=_own_calls, only=("W5",)),
     ]  # fmt: skip
 
 
@@ -183,9 +179,7 @@ def floors(python, floor, data, offsets):
             Contestant("bare pread, two threads", FLOOR, drive.Floor, pread, only=("W2", "W6", "W9")),
             Contestant("bare system calls", FLOOR, drive.Floor, pread, only=("W5",)),
         ]
-    found.append(
-        Contestant("python -c pass", FLOOR, drive.Command, lambda _: [python, "-c", "pass"], only=("W10", "W4n"))
-    )
+    found.append(Contestant("python -c pass", FLOOR, drive.Command, lambda _: [python, "-c", "pass"], only=("W10",)))
     if shutil.which("node"):
         found.append(Contestant("node -e 0", FLOOR, drive.Command, ["node", "-e", "0"], only=("W10",)))
     return found
@@ -246,7 +240,7 @@ def rivals(cache, data, home):
         if not peers.installed(cache, peer):
             continue
         place = peers.place(cache, peer)
-        more = {"version": peer.version, "isolated": True, "never": ("W9", "W10", "W4n")}
+        more = {"version": peer.version, "isolated": True, "never": ("W9", "W10")}
         if peer.name == "server-filesystem":
             argv = ["node", place / peer.probe, data.directory]
             contestant = Contestant(f"{peer.name} (MCP)", PEER, drive.Mcp, argv, calls=_server_filesystem, **more)

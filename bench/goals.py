@@ -41,7 +41,6 @@ REASONS = {
     ("W3", "without numbers: 0.2"): "The first call of a process, whose code runs cold: 0.04 ms from the second on.",
     ("W3", "without numbers: 5"): "The first call, as above.",
     ("W3", "with numbers, the first"): SCAN,
-    ("W4n", "new process"): "Importing the index and its store and checking the cache file take 2 ms.",
     ("W5", "3 times"): FILES,
     ("W5", "ahead"): FILES,
     ("W5", "over MCP: 1.5"): (
@@ -219,9 +218,6 @@ def judge(rows, log_bytes):
     goals.faster("W3b", OWN, "coreutils", 5, "with numbers, counted: 5 times faster than `tail`")
     goals.at_most_ms("W4", OWN, 0.15, "same process: 0.15 ms")
     goals.faster("W4", OWN, "coreutils", 400, "400 times faster than `tail -n +N | head`")
-    goals.at_most_times(
-        "W4n", COMMAND, "python -c pass", 1.5, "new process, cached index: 0.15 ms plus the start of W10", extra_ms=0.15
-    )
     goals.at_most_times("W5", OWN, "bare system calls", 3, "3 times the bare system calls, guard included")
     goals.faster("W5", OWN, "coreutils", 1, "ahead of `cat`")
     goals.faster("W5", OWN, NAIVE, 1.5, "1.5 times faster than a few lines of Python")

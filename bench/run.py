@@ -126,17 +126,13 @@ class Run:
         return self.entries[name].setdefault(contestant.name, Entry(contestant))
 
     def _before(self, row):
-        """Prepare the page cache and the index cache for a row."""
+        """Prepare the page cache for a row."""
         if row.name == "W8":
             if not self.data.grow.exists():
                 shutil.copyfile(self.data.log, self.data.grow)
             _warm(self.data.grow)
         elif Path(row.request.get("path", "/")).is_file():
             _warm(Path(row.request["path"]))
-        if row.name == "W4n":
-            for contestant in self.everyone:
-                if contestant.name == "eyespan, new process":
-                    self._with(contestant, row.request, lambda driver: driver.ask(row.request))
 
     def _with(self, contestant, request, use):
         """Start a contestant, use it and end it; return the reason if it does not start, else ""."""
@@ -417,11 +413,10 @@ def gather(cache, place, data, floor, arguments):
     home = cache / "home"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
-    shutil.rmtree(cache / "index", ignore_errors=True)
     config = cache / "bench.toml"
     config.write_text(f"[tools.read_file]\nmax_scan_bytes = {1 << 60}\n")
     python, script = place / "bin" / "python", place / "bin" / "eyespan"
-    settings = {"config": config, "cached": {"EYESPAN_CACHE": str(cache / "index")}}
+    settings = {"config": config}
     found = who.ours(python, script, data, settings)
     missing = {}
     if problem := who.servers_missing(python):

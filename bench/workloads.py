@@ -70,8 +70,6 @@ def workloads(data):
             then="W4", rounds=3,
         ),
         Workload("W4", again, None),
-        Workload("W4n", "W2 again, in a new process that finds the index in the cache", deep, deep_check, first=True,
-                 rounds=5),
         Workload("W3", f"last 200 lines of {size}, first time", tail, tail_check, first=True, then="W3b", rounds=3),
         Workload("W3b", "W3 again, in the same process", None),
         Workload("W5", f"{len(data.small):,} small files ({sum(p.stat().st_size for p in data.small) / 1e6:.1f} MB)",

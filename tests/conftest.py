@@ -11,7 +11,6 @@ import pytest
 from eyespan import plugins
 from tests.sizes import FUZZ, examples
 
-os.environ.setdefault("EYESPAN_CACHE", "off")  # No test writes to the user's cache directory.
 os.environ.setdefault("EYESPAN_TIMEOUT", "120")  # A busy machine is slow; no test waits for this deadline to pass.
 
 # No deadline: nothing in the tests is timed, so that a busy machine cannot make them fail. The same examples each time,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from proof.fuzz.targets import GROUPS, TARGETS
 
 
 def main(argv: list[str] | None = None) -> int:
-    os.environ.setdefault("EYESPAN_CACHE", "off")
     options = _parse(argv)
     if options.list:
         for name, target in TARGETS.items():

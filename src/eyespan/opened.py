@@ -235,9 +235,8 @@ class Opened:
     def _find_outline(self, context: CallContext, is_courtesy: bool) -> Outline:
         from eyespan.outline import OUTLINE_SECONDS, cache, outline
 
-        cached = cache.shared()
         name = self.source.name
-        result = cached.find(self.source, name)
+        result = cache.find(self.source, name)
         if result is not None:
             return result
         started_ns = time.time_ns()
@@ -246,23 +245,17 @@ class Opened:
         if is_courtesy and self.source.is_version:
             max_chars = self.source.max_first_bytes  # nothing is requested of a store that was not asked for
         part: Any = opened.read_now(CharRange(max_chars=max_chars), context).parts[0]
-        data = bytes(part.data)
-        result = cached.load(data, name, context)
-        is_whole = not part.more
-        if result is None:
-            result = outline(
-                data,
-                name,
-                decode=self.decode_bytes,
-                context=context,
-                deadline_seconds=COURTESY_SECONDS if is_courtesy else OUTLINE_SECONDS,
-                is_courtesy=is_courtesy,
-            )
-            if result.hint:
-                return result  # it failed, or a grammar is missing that may be installed later
-            cached.save(data, name, result)
-        if is_whole or not is_courtesy:
-            cached.put(self.source, name, result, started_ns)
+        result = outline(
+            bytes(part.data),
+            name,
+            decode=self.decode_bytes,
+            context=context,
+            deadline_seconds=COURTESY_SECONDS if is_courtesy else OUTLINE_SECONDS,
+            is_courtesy=is_courtesy,
+        )
+        # With a hint it failed, or a grammar is missing that may be installed later.
+        if not result.hint and not (is_courtesy and part.more):
+            cache.put(self.source, name, result, started_ns)
         return result
 
     # --- for readers -------------------------------------------------------------------------------------------------

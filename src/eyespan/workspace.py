@@ -235,7 +235,6 @@ class Workspace:
         Raises: ValueError, TypeError, as `tool` does.
         """
         # Nearly every call needs these, and the first should not wait.
-        import eyespan.lines.cache
         import eyespan.readers.text  # noqa: F401
 
         b"\n" * _WARM_BYTES  # leaves pages that the first call would have to wait for

@@ -186,16 +186,14 @@ def test_a_file_of_the_whole_name_comes_first(directory, eyespan):
 
 
 @pytest.fixture
-def small_index(monkeypatch, tmp_path_factory):
+def small_index(monkeypatch):
     """Index with sizes a thousand times smaller."""
-    for module in (index, cache):
-        monkeypatch.setattr(module, "STRIDE", 64)
+    monkeypatch.setattr(index, "STRIDE", 64)
     monkeypatch.setattr(index, "GROUP", 4)
     monkeypatch.setattr(CachedIndex, "min_bytes", 1)
     monkeypatch.setattr(Source, "max_first_bytes", 64)
-    monkeypatch.setattr(cache, "DISK_MIN_BYTES", 256)
     monkeypatch.setattr(cache, "RACY_NS", 0)
-    monkeypatch.setattr(cache, "_shared", cache.IndexCache(str(tmp_path_factory.mktemp("cache"))))
+    cache._indexes.clear()
 
 
 LARGE = {

@@ -79,20 +79,7 @@ def scenarios(directory: Path, backend: str, full: bool):
     # On a busy machine a file that is read byte by byte takes longer than the ten seconds of a call.
     workspace = Workspace(directory / "root", backend=backend, policy=Policy(deny=["denied/**"]), deadline_seconds=300)
     root = directory / "root"
-    cache_directory = directory / "cache" / f"{backend}-{os.getpid()}"
-    # By default only the indexes of files of 64 MB and more are cached on disk.
-    cache.DISK_MIN_BYTES, cache.DISK_STEP_BYTES = 8 << 20, 1 << 20
     tools = {name: workspace.toolset(name)[0] for name in dialect_names()}
-
-    def forget_memory():
-        cache._shared = cache.IndexCache(str(cache_directory))
-
-    def fresh():
-        forget_memory()
-        for file in cache_directory.glob("*"):
-            file.unlink()
-
-    forget_memory()
 
     def one(name, dialect, path, *, forget=None, quick=("EINTR", "EIO"), **more):
         key = {"codex": "file_path", "claude": "file_path", "native": "files"}.get(dialect.partition("-")[0], "path")
@@ -119,11 +106,12 @@ def scenarios(directory: Path, backend: str, full: bool):
     yield one("a block of lines", "codex-upstream", "directory/code.py", mode="indentation", offset=12)
     late = {"codex": {"offset": 140_000, "limit": 3}, "claude": {"offset": 140_000, "limit": 3}}
     for dialect, where in late.items():
-        yield one("window, no index yet", dialect, "large.txt", forget=fresh, quick=("EIO", "ENOMEM"), **where)
-        yield one("window, index on disk", dialect, "large.txt", forget=forget_memory, quick=("EIO",), **where)
+        yield one(
+            "window, no index yet", dialect, "large.txt", forget=cache._indexes.clear, quick=("EIO", "ENOMEM"), **where
+        )
     yield one("window, index in memory", "codex", "large.txt", **late["codex"])
-    yield one("window, no index yet", "native", "large.txt:140000-140003", forget=fresh, quick=("EIO",))
-    yield one("last lines, no index yet", "native", "large.txt:-3", forget=fresh, quick=("ESTALE",))
+    yield one("window, no index yet", "native", "large.txt:140000-140003", forget=cache._indexes.clear, quick=("EIO",))
+    yield one("last lines, no index yet", "native", "large.txt:-3", forget=cache._indexes.clear, quick=("ESTALE",))
     yield one("last lines", "forge", "directory/medium.txt", tail=2)
     yield one("range", "forge", "directory/medium.txt", start_line=2000, end_line=2003)
     yield one("window", "workspace", "directory/medium.txt", start_line=2000, max_lines=3)

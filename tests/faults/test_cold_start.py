@@ -19,7 +19,7 @@ from tests.sizes import size
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for open descriptors in /proc")
-ENVIRONMENT = {**os.environ, "EYESPAN_CACHE": "off"}
+ENVIRONMENT = {**os.environ}
 
 
 def cold_start(files, dialect, *options):

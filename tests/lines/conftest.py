@@ -14,9 +14,9 @@ from eyespan.source import Source
 
 
 @pytest.fixture(autouse=True)
-def fresh_cache(monkeypatch):
+def fresh_cache():
     """An empty cache of indexes for every test."""
-    monkeypatch.setattr(cache, "_shared", None)
+    cache._indexes.clear()
 
 
 @pytest.fixture
@@ -74,11 +74,10 @@ STRIDE = 64
 
 
 @pytest.fixture(params=[1 << 18, 8], ids=["", "coarse"])
-def small_index(request, monkeypatch, tmp_path):
-    """Index with sizes a thousand times smaller, and cache on disk too; return the cache."""
+def small_index(request, monkeypatch):
+    """Index with sizes a thousand times smaller; return the table of the cache."""
     monkeypatch.setattr(index, "MAX_BLOCKS", request.param)
-    for module in (index, cache):
-        monkeypatch.setattr(module, "STRIDE", STRIDE)
+    monkeypatch.setattr(index, "STRIDE", STRIDE)
     monkeypatch.setattr(index, "GROUP", 4)
     monkeypatch.setattr(index, "FIRST_SCAN_BYTES", 2 * STRIDE)
     monkeypatch.setattr(index, "LARGEST_SCAN_BYTES", 8 * STRIDE)
@@ -87,13 +86,9 @@ def small_index(request, monkeypatch, tmp_path):
     monkeypatch.setattr(LineReader, "block_bytes", 2 * STRIDE)
     monkeypatch.setattr(LineFinder, "cheap_bytes", STRIDE)
     monkeypatch.setattr(Source, "max_first_bytes", STRIDE)
-    monkeypatch.setattr(cache, "DISK_MIN_BYTES", 4 * STRIDE)
-    monkeypatch.setattr(cache, "DISK_STEP_BYTES", 4 * STRIDE)
     monkeypatch.setattr(cache, "RACY_NS", 0)
     monkeypatch.setattr(cache, "TRUST_GROWTH_BYTES", 1)
-    made = cache.IndexCache(str(tmp_path / "cache"))
-    monkeypatch.setattr(cache, "_shared", made)
-    return made
+    return cache._indexes
 
 
 @pytest.fixture

@@ -86,7 +86,7 @@ def test_no_change_of_a_file_gives_a_wrong_line(small_index, tmp_path, monkeypat
                 data = random_text(choose, choose.randint(0, 3000))
                 path.write_bytes(data)
             case 6:
-                small_index._indexes.clear()
+                small_index.clear()
             case _:
                 pass
         if step % 3 or trusting:
@@ -107,7 +107,7 @@ def test_following_a_log_reads_only_the_appended_lines(small_index, tmp_path, mo
         "scan",
         lambda fd, start, end, stride: scanned.append(start) or scan(fd, start, end, stride),
     )
-    (made,) = small_index._indexes.values()
+    (made,) = small_index.values()
     covered = path.stat().st_size // made.stride * made.stride
     with path.open("ab") as file:
         file.write(b"".join(b"line %d\n" % n for n in range(2000, 3000)))
@@ -172,7 +172,7 @@ def test_an_early_line_does_not_scan_the_whole_file(small_index, tmp_path, forge
 
     forge("log", start_line=200, limit=1)
 
-    (made,) = small_index._indexes.values()
+    (made,) = small_index.values()
     assert made.covered < 5000
 
 

@@ -13,7 +13,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 import zipfile
 from pathlib import Path
 
@@ -281,24 +280,6 @@ def test_a_log_is_rotated_inside(lines, tree, tmp_path):
         "reads.jsonl", "reads.jsonl.lock", *(f"reads.jsonl.{n}" for n in range(1, 5)),
     }  # fmt: skip
     assert "cannot be written" not in server.errors
-
-
-@linux
-@complete
-def test_an_index_is_cached_on_disk_from_inside(lines, tree, tmp_path, monkeypatch):
-    monkeypatch.setenv("EYESPAN_CACHE", str(tmp_path / "cache"))
-    with (tree / "big.txt").open("wb") as file:
-        file.write(b"x" * 63 + b"\n")
-        for _ in range(65):
-            file.write((b"y" * 63 + b"\n") * (1 << 14))
-    os.utime(tree / "big.txt", (time.time() - 60,) * 2)  # not so new that it may still be written to
-    server = lines("--dialect", "codex")
-    last = 65 * (1 << 14) + 1
-    result = server.call("read_file", file_path=str(tree / "big.txt"), offset=last)
-    server.close()
-
-    assert result["content"][0]["text"] == f"L{last}: {'y' * 63}"
-    assert [path.suffix for path in (tmp_path / "cache" / "index").iterdir()] == [".lines"]
 
 
 @linux

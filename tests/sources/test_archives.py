@@ -60,7 +60,7 @@ DOCUMENTS = frozenset(["archive", "compressed"])
 def forgetful():
     """Nothing that one test learned of a file is known to the next."""
     source_cache.clear()
-    cache._shared = None
+    cache._indexes.clear()
 
 
 ALL = Lines()

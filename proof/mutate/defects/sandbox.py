@@ -185,7 +185,7 @@ DEFECTS = (
         file=f"{SRC}/sandbox/server.py",
         old="            rules.allow_path(path, APPEND)\n",
         new="            rules.allow_path(path, APPEND | READ)\n",
-        tests=f"{SERVER} -k stay_writable",
+        tests=f"{SERVER} -k stays_writable",
     ),
     Defect(
         name="a server dumps core",

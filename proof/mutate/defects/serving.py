@@ -132,13 +132,6 @@ DEFECTS = (
         tests="tests/lines/test_index.py -k no_change",
     ),
     Defect(
-        name="a damaged index is used",
-        file=f"{SRC}/lines/cache.py",
-        old="if digest(body) != data[-16:]:",
-        new="if False:",
-        tests="tests/lines/test_cache.py -k damaged",
-    ),
-    Defect(
         name="C counts all line feeds but the last",
         file=f"{SRC}/_native/fast.c",
         old="for (; n; n--, p++)",

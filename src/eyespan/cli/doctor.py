@@ -80,7 +80,6 @@ _SIGNS = {OK: " ", NOT_INSTALLED: "-", PROBLEM: "!"}
 def checks(arguments: Arguments) -> Iterator[tuple[str, str, str]]:
     """Yield each part: its name, its state and a description."""
     from eyespan import __version__, _native, kinds, worker
-    from eyespan.lines.cache import cache_directory
 
     yield "eyespan", OK, f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.release()}"
     backend = choose_backend()
@@ -90,7 +89,7 @@ def checks(arguments: Arguments) -> Iterator[tuple[str, str, str]]:
     is_fast = _native.BACKEND == "c"
     slow = "Python; a C compiler at install time makes them several times faster"
     yield "inner loops", OK if is_fast else NOT_INSTALLED, "C" if is_fast else slow
-    yield "index cache", OK, cache_directory() or "off: in memory only (EYESPAN_CACHE)"
+    yield "index cache", OK, "in memory"
     layers = worker.layers()
     missing = [name for name, is_up in layers.items() if not is_up]
     state = f"up: {', '.join(layers)}" if not missing else f"without {', '.join(missing)}: this system lacks them"

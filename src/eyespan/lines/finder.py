@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext
 from eyespan.errors import TooMuchMemory
+from eyespan.lines import cache
 from eyespan.lines.index import Indexer
 from eyespan.lines.scan import Scan
 from eyespan.model import EXACT_TOTAL, MIB, NO_TOTAL
 from eyespan.source import Source
 
 if TYPE_CHECKING:
-    from eyespan.lines.cache import IndexCache
     from eyespan.lines.encodings import Encoding
 
 
@@ -49,35 +49,31 @@ class CachedIndex:
     min_bytes = 4 * MIB
     """Reading through a smaller file is faster than keeping an index of it."""
 
-    __slots__ = ("_cache", "_context", "_encoding", "_indexer", "_source", "_started_ns")
+    __slots__ = ("_context", "_encoding", "_indexer", "_source", "_started_ns")
 
     def __init__(self, source: Source, encoding: Encoding, context: CallContext) -> None:
         self._source = source
         self._encoding = encoding
         self._context = context
-        self._cache: IndexCache | None = None
         self._indexer: Indexer | None = None
         self._started_ns = 0
 
     def indexer(self) -> Indexer | None:
         """Return the indexer of a large file, None for a small one."""
         if self._indexer is None and self._source.size_bytes >= self.min_bytes and self._source.is_indexable:
-            from eyespan.lines.cache import shared
-
-            self._cache = shared()
             self._started_ns = time.time_ns()
-            known = self._cache.find(self._source, self._encoding.newline)
+            known = cache.find(self._source, self._encoding.newline)
             self._indexer = Indexer(self._source, self._encoding, self._context, known)
         return self._indexer
 
     def save(self) -> None:
         """Cache the index, if this read has extended it."""
         indexer = self._indexer
-        if indexer is None or self._cache is None or indexer.is_broken:
+        if indexer is None or indexer.is_broken:
             return
         # An index of a file that grew is cached again with the present size, also if it covers no more than before.
         if indexer.has_grown or (indexer.index.covered and indexer.index.file_bytes != self._source.status.st_size):
-            self._cache.put(self._source, self._encoding.newline, indexer.index, self._started_ns)
+            cache.put(self._source, self._encoding.newline, indexer.index, self._started_ns)
 
 
 class LineFinder:

@@ -56,7 +56,7 @@ RACY_NS = 50_000_000
 class LineIndex:
     """The line feeds of the first `covered` bytes of a file, by block. It grows; its counts never change."""
 
-    __slots__ = ("counts", "covered", "file_bytes", "fingerprint", "saved", "stamp", "stride", "totals")
+    __slots__ = ("counts", "covered", "file_bytes", "fingerprint", "stamp", "stride", "totals")
 
     def __init__(self, stride: int | None = None) -> None:
         self.stride = stride or STRIDE
@@ -73,8 +73,6 @@ class LineIndex:
         """The times of the file then; None if they prove nothing."""
         self.fingerprint = b""
         """The fingerprint of the samples below `covered`."""
-        self.saved = 0
-        """The bytes that the copy on disk covers."""
 
     def copy(self) -> LineIndex:
         """Return an index that can grow while other threads use this one."""
@@ -86,7 +84,6 @@ class LineIndex:
         """Return an index of the same counts for a file of this size, these times and this fingerprint."""
         made = LineIndex(self.stride)
         made.counts, made.totals, made.covered = self.counts, self.totals, self.covered
-        made.saved = self.saved
         made.file_bytes, made.stamp, made.fingerprint = file_bytes, stamp, fingerprint
         return made
 
@@ -142,11 +139,6 @@ class LineIndex:
 def stamp_of(status: Status) -> tuple[int, int]:
     """Return the times that change when a file does."""
     return (status.st_mtime_ns, status.st_ctime_ns)
-
-
-def digest(data: bytes) -> bytes:
-    """Return a hash of 16 bytes."""
-    return blake2b(data, digest_size=16).digest()
 
 
 def fingerprint(source: Source, covered: int) -> bytes:

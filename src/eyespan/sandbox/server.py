@@ -1,7 +1,7 @@
 """The sandbox of `eyespan serve`. The server enters it before its first thread, for good, with all its children.
 
-    files        Landlock: only the roots and the interpreter can be read, only the index cache and the audit log's
-                 directory written, only the interpreter run, whatever the code above attempts
+    files        Landlock: only the roots and the interpreter can be read, only the audit log's directory
+                 written, only the interpreter run, whatever the code above attempts
     network      no socket can be created or connected (seccomp), no TCP port reached (Landlock); the listening one is
                  open already. With buckets: TCP to the ports of their relays only. Connections to stores are made
                  by a process outside (`extras.remote.connector`). With an OAuth issuer: TCP to its port only
@@ -106,8 +106,6 @@ class Needs:
     roots: tuple[Root, ...] = ()
     append: tuple[str, ...] = ()
     """Directories with log files that are written and rotated, or single files that are written."""
-    cache: tuple[str, ...] = ()
-    """Directories with files that are written, read and removed."""
     ports: tuple[int, ...] | None = None
     """TCP ports that may be connected to; None: no network at all."""
     relays: tuple[int, ...] | None = None
@@ -231,8 +229,6 @@ def _apply_landlock(needs: Needs) -> str:
         rules.allow_path(os.devnull, landlock.READ_FILE | landlock.WRITE_FILE)
         for path in needs.append:
             rules.allow_path(path, APPEND)
-        for path in needs.cache:
-            rules.allow_path(path, APPEND | READ)
         if needs.ports is not None or needs.relays is not None:
             for path in (*_RESOLVING, *_certificates()):
                 rules.allow_path(path, READ)

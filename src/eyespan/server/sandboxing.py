@@ -13,7 +13,6 @@ from eyespan.guard import Root
 from eyespan.guard.roots import RemoteRoot
 from eyespan.sandbox import process
 from eyespan.sandbox.server import Needs, SandboxReport, enter
-from eyespan.source import close_fd
 from eyespan.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -64,17 +63,7 @@ def limit_memory(megabytes: int) -> str:
 
 
 def needs_of(options: ServeOptions, roots: Iterable[Root], reached: Sequence[str] = ()) -> Needs:
-    """Return the needs of a server with these options. Create the cache directory, which is impossible from inside."""
-    from eyespan.lines.cache import open_directory, shared
-
-    # Look the cache up here, while the home directory can still be read. A directory that is not private to this user
-    # is not used, so the sandbox does not make it writable either.
-    cache = shared().directory
-    fd = open_directory(cache, create=True)
-    if fd is None:
-        cache = None
-    else:
-        close_fd(fd)
+    """Return the needs of a server with these options."""
     remote = [root for root in roots if isinstance(root, RemoteRoot)] if process.LINUX else []
     relays = tuple([port for root in remote for port in root.confine()]) if remote else None
     ports = ports_of(reached) if reached else None
@@ -86,7 +75,6 @@ def needs_of(options: ServeOptions, roots: Iterable[Root], reached: Sequence[str
     return Needs(
         roots=tuple([root for root in roots if not root.is_remote]),
         append=append,
-        cache=(cache,) if cache is not None else (),
         ports=ports,
         relays=relays,
     )
