@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("bpe_openai", reason="the extra `tokens` is not installed")
+pytest.importorskip("bpe_openai", reason="bpe-openai is not installed")
 if shutil.which("git") is None:
     pytest.skip("repositories are made with git", allow_module_level=True)
 

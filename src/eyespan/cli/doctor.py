@@ -48,7 +48,6 @@ EXTRAS = (
     ("remote", "obstore", "buckets as roots: s3://, gs://, az://"),
     ("svg", "resvg_py", "SVG files as images"),
     ("tables", "duckdb", "Parquet files"),
-    ("tokens", "bpe_openai", "exact counts of tokens"),
 )
 """Extras of this package: the name, a module that it installs, and what it adds."""
 CAN_DETACH = True

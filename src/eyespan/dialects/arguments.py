@@ -125,16 +125,23 @@ def checked(arguments: Any, fields: Sequence[Field], wording: Wording, prefix: s
         for name in arguments:
             if name not in known:
                 raise wording.bad(wording.unknown.format(name=shown(name)))
-    values = {}
+    values: dict[str, Any] = {}
+    given: list[Field] = []
     for one in fields:
-        value = next((arguments[name] for name in (one.name, *one.aliases) if name in arguments), _MISSING)
-        if value is _MISSING or (value is None and one.takes_null):
-            if one.required:
-                raise _refused("missing", one, wording, None, prefix)
-            values[one.name] = checked({}, one.fields, wording) if one.type == "object" else one.default
-        else:
+        name = one.name
+        if name not in arguments and one.aliases:
+            name = next((alias for alias in one.aliases if alias in arguments), name)
+        value = arguments.get(name, _MISSING)
+        if value is not _MISSING and (value is not None or not one.takes_null):
             values[one.name] = _typed(value, one, wording, prefix)
-    for one in fields:
+            given.append(one)
+        elif one.required:
+            raise _refused("missing", one, wording, None, prefix)
+        else:
+            values[one.name] = (
+                {inner.name: inner.default for inner in one.fields} if one.type == "object" else one.default
+            )
+    for one in given:
         _check_bounds(values[one.name], one, wording, prefix)
     return values
 

@@ -170,6 +170,8 @@ class Call:
 
 
 State = Literal["empty", "past_end", "long_line", "full", "capped", "more", "part", "end"]
+_WIDER = {"part": "end", "long_line": "full", "capped": "full"}
+"""The state that stands for another where a table lacks that one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,11 +358,11 @@ class TableDialect(Dialect):
     def show_text(self, call: Call, opened: Opened, path: str) -> Reply:
         """Return lines of a text. Raises: BadArguments, ReadError."""
         page = self.page(call, opened)
-        template = self.chosen(self.refused, page)
-        if page.total is None and self.needs_total(template or self.chosen(self.answers, page)):
+        refusal = self.chosen(self.refused, page) if self.refused else ""
+        if page.total is None and self.needs_total(refusal or self.chosen(self.answers, page)):
             page = replace(page, total=Rows(opened, 1).total())
-        if template:
-            raise BadArguments("out_of_range", template.format(**self.facts(call, page, path)))
+        if refusal:
+            raise BadArguments("out_of_range", refusal.format(**self.facts(call, page, path)))
         content = tuple([TextContent(text) for text in self.texts(call, page, path)])
         return Reply(content, None, None, page.notes, self.measures(call, page, opened))
 
@@ -392,8 +394,7 @@ class TableDialect(Dialect):
     def chosen(table: Mapping[str, str], page: Page) -> str:
         """Return the row of a table for the state of a page; "" if it has none."""
         state = page.state
-        names = (state, {"part": "end", "long_line": "full", "capped": "full"}.get(state, ""), "any")
-        return next((table[name] for name in names if name in table), "")
+        return table.get(state) or table.get(_WIDER.get(state, "")) or table.get("any", "")
 
     def measures(self, call: Call, page: Page, opened: Opened) -> dict[str, Any]:
         """Return the facts of an answer."""

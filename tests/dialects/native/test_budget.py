@@ -79,7 +79,7 @@ def test_no_answer_exceeds_its_budget(tree, budget, outline):
 
 
 def test_answers_keep_their_budget_by_an_exact_count(tree):
-    vocabulary = pytest.importorskip("bpe_openai", reason="the extra `tokens` is not installed")
+    vocabulary = pytest.importorskip("bpe_openai", reason="bpe-openai is not installed")
     encode = vocabulary.get_encoding("o200k_base").encode_ordinary
     with Workspace(tree) as workspace:
         tool = workspace.tool("native")

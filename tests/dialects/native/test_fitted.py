@@ -9,11 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from eyespan import Workspace, tokens
-from eyespan.context import CallContext
-from eyespan.dialects.native import Native
 from eyespan.guard.guarded_file import LocalFile
-from eyespan.memory import Ledger
-from tests.clock import Clock
 from tests.sizes import examples, size
 
 from .answers import characters, follow, shown
@@ -235,24 +231,3 @@ def test_a_start_past_the_end_is_not_called_an_empty_file(call_on):
 
     assert reply.text == ">! f.txt:11-: no line 11: the file has 2 lines"
     assert "empty" not in reply.text
-
-
-def test_an_answer_within_the_budget_is_not_made_fuller_when_most_of_the_time_is_over(directory, monkeypatch):
-    """The first try is far below the budget; each count takes 6 of the 10 seconds."""
-    (directory / "long.txt").write_text("some words of a long text\n" * 20_000, encoding="utf-8")
-    counts = []
-    clock = Clock()
-
-    def count(text):
-        counts.append(len(text))
-        clock.now += 6
-        return tokens.estimate(text) // 4
-
-    monkeypatch.setattr(Native, "count", property(lambda _: count))
-    context = CallContext(10, ledger=Ledger(clock))
-    with Workspace(directory) as workspace:
-        reply = workspace.tool("native").call({"files": "long.txt", "budget": 1000}, context=context)
-
-    assert not reply.is_error
-    assert reply.structured["left_out"]
-    assert len(counts) == 1

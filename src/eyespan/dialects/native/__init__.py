@@ -8,13 +8,13 @@ describes the answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from eyespan import kinds
 from eyespan.context import CallContext
 from eyespan.dialects.base import Admit, Dialect
-from eyespan.dialects.native import edits, exact_tokens, own_lines
+from eyespan.dialects.native import edits, own_lines
 from eyespan.dialects.native.arguments import (
     HIGHEST_BUDGET,
     LEAST_BUDGET,
@@ -46,8 +46,8 @@ class Native(Dialect):
         "fold": True,
         "remember": False,
         "redact": False,
-        "tokenizer": "estimate",
     }
+    choices = {"separator": tuple(SEPARATORS)}
 
     def _configure(self, settings: Mapping[str, Any]) -> None:
         budget, every = settings["budget"], settings["numbers"]
@@ -55,8 +55,6 @@ class Native(Dialect):
             raise ValueError(
                 f"budget must be a number of tokens from {LEAST_BUDGET} to {HIGHEST_BUDGET}, not {budget!r}"
             )
-        if settings["separator"] not in SEPARATORS:
-            raise ValueError(f"separator must be one of {', '.join(SEPARATORS)}, not {settings['separator']!r}")
         if type(every) is not int or not 0 <= every <= 100:
             raise ValueError(
                 f"numbers must be from 0 (none) and 1 (every line) to 100 (every hundredth), not {every!r}"
@@ -64,18 +62,10 @@ class Native(Dialect):
         self.budget = budget
         self.style = Style(SEPARATORS[settings["separator"]], every)
         self.redact = bool(settings["redact"])
-        self._tokenizer = settings["tokenizer"]
-        if self._tokenizer != "estimate":
-            exact_tokens.check_setting(self._tokenizer)
         self.folds, self.remembers = bool(settings["fold"]), bool(settings["remember"])
         self.holdings = Holdings()
         self.documents = frozenset({"native"})
         self.all_documents = self.documents | {kinds.SOURCES}
-
-    @property
-    def count(self) -> Callable[[str], int] | None:
-        """Return the function that counts tokens exactly; None: they are estimated."""
-        return None if self._tokenizer == "estimate" else exact_tokens.counter(self._tokenizer)
 
     def _spec(self) -> ToolSpec:
         return ToolSpec("read", _description(self.style, self.remembers), _schema(self.budget, self.remembers))

@@ -5,7 +5,7 @@ Each file is opened once for the whole call, so that all pieces of it come from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 from eyespan import errors, kinds, tokens
 from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
-from eyespan.dialects.native.items import LEAST_SHARED_CHARS, MAX_SCALE, DirectoryItem, Failure, View
+from eyespan.dialects.native.items import (
+    LEAST_SHARED_CHARS,
+    MAX_SCALE,
+    NotedItem,
+    View,
+    directory_item,
+    failure,
+    image_tokens,
+)
 from eyespan.dialects.native.text import FileText
 from eyespan.dialects.native.text_items import TextItem, TextPlan, make_item
 from eyespan.dialects.native.wanted import WHOLE, Wanted, want_ranges
@@ -24,7 +32,6 @@ from eyespan.model import (
     NUL_IS_BINARY,
     ArchiveOptions,
     DocumentOptions,
-    ImageContent,
     ReadRequest,
     Reply,
     ReplyError,
@@ -72,10 +79,10 @@ def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallConte
     )
     documents = dialect.all_documents if args.document else dialect.documents
     with Files(engine, context, dialect, documents) as files:
-        plans = [plan for ask in args.asks for plan in _with_note(ask, _plan_ask(ask, args, view, files))]
+        plans = [plan for ask in args.asks for plan in _plan_ask(ask, args, view, files)]
         items = _items(plans, view, context)
         needs = [item.need() for item in items]
-        reply, shown = _show_counted(items, needs, args, dialect.count, context)
+        reply, shown = _show_counted(items, needs, args, context)
     limit = dialect.host.max_answer_tokens
     for one in shown if not limit or reply.measures["tokens"] <= limit else ():  # else it is cut afterwards
         if one.seen is not None:
@@ -109,16 +116,12 @@ def _show(
 
 
 def _show_counted(
-    items: Sequence[Item],
-    needs: Sequence[int],
-    args: NativeArgs,
-    count: Callable[[str], int] | None,
-    context: CallContext,
+    items: Sequence[Item], needs: Sequence[int], args: NativeArgs, context: CallContext
 ) -> tuple[Reply, list[Shown]]:
-    """Return as much of the items as the budget allows, by an exact count or by the estimate.
+    """Return as much of the items as the budget allows.
 
-    The estimate of the parts decides what is shown. The count of the whole answer then corrects the tokens that the
-    parts may spend.
+    The cost of the parts decides what is shown. The cost of the whole answer then corrects the tokens that the parts
+    may spend.
     """
     budget = args.budget
     max_tokens = budget
@@ -127,13 +130,12 @@ def _show_counted(
     for _ in range(MAX_TRIES):
         reply, shown = _show(items, needs, args, max_tokens, context)
         is_whole = reply.structured is None or "left_out" not in reply.structured
-        images = sum([tokens.estimate_image(one.data) for one in reply.content if isinstance(one, ImageContent)])
-        cost = (count or tokens.estimate)(reply.text) + images
+        cost = tokens.estimate(reply.text) + image_tokens(reply.content)
         is_better = best_cost < cost <= budget or (best_cost > budget and cost < best_cost)
         if best is None or is_better:
             best, best_cost, best_shown = reply, cost, shown
         is_whole = is_whole or sum(needs) <= max_tokens
-        if cost <= budget and (is_whole or cost >= FULL * budget or context.is_half_over):
+        if cost <= budget and (is_whole or cost >= FULL * budget):
             break
         max_tokens = max(1, min(int(max_tokens * AIM * budget / cost), MAX_SCALE * budget))
     assert best is not None
@@ -232,13 +234,24 @@ class Files:
 # --- from targets to items -------------------------------------------------------------------------------------------
 
 
-def _plan_ask(ask: Ask, args: NativeArgs, view: View, files: Files) -> Sequence[Item | TextPlan]:
-    """Return the item of a target or the plan of its text; a failure is an item, too.
-
-    A text that other tools printed may name several targets.
+def _plan_ask(ask: Ask, args: NativeArgs, view: View, files: Files) -> list[Item | TextPlan]:
+    """Return the item of a target or the plan of its text, the first with the note of the target.
 
     Raises: Cancelled, TimedOut.
     """
+    first, *others = _plan_readings(ask, args, view, files)
+    return [noted(first, ask.note) if ask.note else first, *others]
+
+
+def noted(plan: Item | TextPlan, note: str) -> Item | TextPlan:
+    """Return a plan with a note about it."""
+    if isinstance(plan, TextPlan):
+        return replace(plan, wanted=replace(plan.wanted, notes=(note, *plan.wanted.notes)))
+    return NotedItem(plan, note)
+
+
+def _plan_readings(ask: Ask, args: NativeArgs, view: View, files: Files) -> Sequence[Item | TextPlan]:
+    """Return the plans of what a target is read as; a failure is an item, too. A pasted text may name several."""
 
     def take(target: Target) -> Item | TextPlan:
         before_bytes = files.context.memory.loan_start()
@@ -253,31 +266,23 @@ def _plan_ask(ask: Ask, args: NativeArgs, view: View, files: Files) -> Sequence[
     except (errors.Cancelled, errors.TimedOut):
         raise
     except (errors.StoreFailure, errors.Changed) as error:
-        return [Failure(ask.written, error)]  # the name is right
+        return [failure(ask.written, error)]  # the name is right
     except errors.ReadError as error:
-        failure = error
+        exact = error
     try:
-        lookalike = _plan_lookalike(ask, args, view, files) if is_missing(failure) else None
+        lookalike = _plan_lookalike(ask, args, view, files) if is_missing(exact) else None
         if lookalike is not None:
             return [lookalike]
         from eyespan.dialects.native.forgiving import plan_forgiving
 
-        return plan_forgiving(ask, failure, take, files, args.budget // 2 // len(args.asks))
+        found, note = plan_forgiving(ask, exact, take, files, args.budget // 2 // len(args.asks))
+        return [noted(found[0], note) if note else found[0], *found[1:]]
     except (errors.Cancelled, errors.TimedOut):
         raise
     except errors.ReadError as error:
-        return [Failure(ask.written, error, getattr(error, "suggestions", ()))]
+        return [failure(ask.written, error, getattr(error, "suggestions", ()))]
     finally:
-        del failure  # it refers to this frame, which would keep it, and with it every buffer of the read
-
-
-def _with_note(ask: Ask, plans: Sequence[Item | TextPlan]) -> Sequence[Item | TextPlan]:
-    """Return the plans of a target with its note, if it has one."""
-    if not ask.note:
-        return plans
-    from eyespan.dialects.native.forgiving import noted
-
-    return [noted(plans[0], ask.note), *plans[1:]]
+        del exact  # it refers to this frame, which would keep it, and with it every buffer of the read
 
 
 def _plan_lookalike(ask: Ask, args: NativeArgs, view: View, files: Files) -> Item | TextPlan | None:
@@ -303,7 +308,7 @@ def _plan(target: Target, args: NativeArgs, view: View, files: Files, note: str 
     if target.pattern:
         return _plan_search(target, args, view, files, note)
     if ".." in target.revision:
-        from eyespan.dialects.native.difference_plans import plan_difference
+        from eyespan.dialects.native.documents import plan_difference
 
         return plan_difference(target, view, files.open)
     try:
@@ -313,7 +318,7 @@ def _plan(target: Target, args: NativeArgs, view: View, files: Files, note: str 
             raise
         if args.outline:
             return _plan_map(target, view, files, error)
-        return DirectoryItem(target, files.engine.list(target.path, files.context), files.context)
+        return directory_item(target, files.engine.list(target.path, files.context), view, files.context)
     except errors.NotFound as error:
         if not _is_glob(target.path) or target.member or target.revision:
             raise
@@ -387,10 +392,10 @@ def _plan_search(target: Target, args: NativeArgs, view: View, files: Files, not
     if isinstance(found, TextPlan):
         return found
     if not found:
-        return searches.NoMatch(target, search)
+        return searches.no_match(target, search)
     last = plan.wanted.ranges[-1].last if plan.wanted.ranges else None
     following = f"{write_target(plan.target)}:{found}-{'' if last is None else last}?{target.pattern}"
-    return searches.NoMatch(target, search, f"no line before {found} matches", following)
+    return searches.no_match(target, search, f"no line before {found} matches", following)
 
 
 def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, note: str) -> Item | TextPlan:
@@ -398,9 +403,9 @@ def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, not
     bare = target if piece is None else replace(target, piece=None)
     text = FileText(opened)
     if args.outline:
-        from eyespan.dialects.native.outline_items import OutlineItem
+        from eyespan.dialects.native.outline_items import outline_item
 
-        return OutlineItem(text, target, view)
+        return outline_item(text, target, view)
     match piece:
         case None:
             wanted = WHOLE
@@ -489,7 +494,7 @@ def _text_item(plans: Sequence[TextPlan], view: View) -> Item:
     except (errors.Cancelled, errors.TimedOut):
         raise
     except errors.ReadError as error:
-        return Failure(plans[0].selector, error)
+        return failure(plans[0].selector, error)
 
 
 # --- the budget ------------------------------------------------------------------------------------------------------

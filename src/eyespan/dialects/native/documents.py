@@ -7,26 +7,35 @@ whole; the rest of what does not fit is offered as a selector that names the par
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from eyespan import tokens
+from eyespan import errors, tokens
 from eyespan.context import CallContext
+from eyespan.dialects import differences
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.holdings import Digest
-from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown, counted, image_tokens
+from eyespan.dialects.native.items import (
+    LEAST_TOKENS,
+    LEFT_TOKENS,
+    FixedItem,
+    Shown,
+    counted,
+    image_tokens,
+    part_shown,
+)
 from eyespan.dialects.native.rows import Style
 from eyespan.dialects.native.text import FileText, HeldText
 from eyespan.dialects.native.text_items import TextPlan, make_item
-from eyespan.dialects.native.wanted import Wanted, want_ranges
+from eyespan.dialects.native.wanted import WHOLE, Wanted, want_ranges
 from eyespan.dialects.pieces import TABLE_ROWS, Choice, choose, pages_of, row_window
 from eyespan.errors import Cancelled, NoSuchPart, PastEnd, ReadError, TimedOut
 from eyespan.escape import visible
 from eyespan.model import Content, Document, DocumentOptions, ImageContent, ImagePart, NotePart
 from eyespan.opened import Opened
-from eyespan.selectors import Cells, Named, Pages, Target, write_target
+from eyespan.selectors import Cells, Enclosing, Named, Pages, Ranges, Target, write_target
 
 if TYPE_CHECKING:
     from eyespan.dialects.native.items import Item, View
@@ -50,7 +59,11 @@ NO_CONTENTS = "bookmarks, attachments and signatures do not fit; a larger budget
 LEAST_WITH_NOTE = 80
 """A smaller share of the budget has no room for that note."""
 NO_NUMBERS = 1 << 60
-"""A gutter with a number on the first line only: no line of a document can be mistaken for one of eyespan's own."""
+
+
+def unnumbered(style: Style) -> Style:
+    """Return a gutter with a number on the first line only: no line can be mistaken for one of eyespan's own."""
+    return replace(style, every=NO_NUMBERS) if style.every else style
 
 
 def plan_document(
@@ -179,11 +192,10 @@ def _held_plan(document: Document, bare: Target, choice: Choice, view: View, con
     context.charge(sum([sys.getsizeof(part.text) for part in document.parts if isinstance(part, NotePart)]))
     whole, images = joined(document, bare)
     text = HeldText(document, whole, context)
-    style = replace(view.style, every=NO_NUMBERS) if view.style.every else view.style
     piece = bare.piece
     is_one_part = isinstance(piece, (Cells, Pages)) and piece.first == piece.last
     blocks = () if choice.within or document.kind == "pdf" else tuple(images)
-    return TextPlan(bare, text, want_ranges(text, choice.within), style, blocks, is_one_part)
+    return TextPlan(bare, text, want_ranges(text, choice.within), unnumbered(view.style), blocks, is_one_part)
 
 
 def joined(document: Document, target: Target) -> tuple[str, list[Content]]:
@@ -201,13 +213,13 @@ def joined(document: Document, target: Target) -> tuple[str, list[Content]]:
 
 def search_pages(opened: Opened, target: Target, search: Search, view: View) -> Item:
     """Search the text of pages; each page with a match becomes a part of one item. Raises: ReadError."""
-    from eyespan.dialects.native.searches import NoMatch, SearchItem, search_text
+    from eyespan.dialects.native.searches import SearchItem, no_match, search_text
 
     piece = target.piece if isinstance(target.piece, Pages) else None
     choice = choose(target.path, opened.kind, piece, max_pages=MAX_SEARCHED_PAGES, has_images=False)
     document = opened.read(options=choice.options)
     _check_range(target, choice, document)
-    style = replace(view.style, every=NO_NUMBERS) if view.style.every else view.style
+    style = unnumbered(view.style)
     items = []
     numbers = list(document.extra["pages_returned"])
     for page in pages_of(document)[1]:
@@ -224,7 +236,7 @@ def search_pages(opened: Opened, target: Target, search: Search, view: View) -> 
         notes.append(f"pages after {numbers[-1]} are not searched; {write_target(following)} searches on")
     if not items:
         words = f"no line matches on {counted(len(numbers), 'page')}" + "".join([f"; {note}" for note in notes[1:]])
-        return NoMatch(asked, search, words)
+        return no_match(asked, search, words)
     return SearchItem(asked, items, len(numbers), notes, "page")
 
 
@@ -269,10 +281,10 @@ class ImageItem:
             room = max(1, max_tokens - (self.need() - self._cost) - SCALED_TOKENS)
             side = max(SMALLEST_PX, int(side * (room / self._cost) ** 0.5))
             self._load(replace(self._options, image=replace(self._options.image, max_px=side)))
-        facts = {"path": self._path, "selector": self.selector, "hash": self._hash, "next": None, "tokens": self.need()}
+        facts = {"path": self._path, "selector": self.selector, "hash": self._hash}
         if self._is_known:
-            return Shown(self._lines(), {**facts, "unchanged": True})
-        return Shown(self._lines(), facts, blocks=(ImageContent(self._image.data, self._image.media_type),))
+            return part_shown(self._lines(), {**facts, "unchanged": True})
+        return part_shown(self._lines(), facts, blocks=(ImageContent(self._image.data, self._image.media_type),))
 
 
 def _image_notes(facts: Mapping[str, Any], path: str) -> list[str]:
@@ -333,14 +345,11 @@ class PagesItem:
             "selector": self._pages_selector(shown[0], shown[-1]),
             "hash": value,
             "total_pages": self._document.extra["total_pages"],
-            "next": left[0] if left else None,
         }
         if value in self._view.known:
-            facts.update(unchanged=True, tokens=tokens.estimate(header) + 1)
-            return Shown((own_lines.header(f"{header} unchanged"),), facts, left)
-        lines = (own_lines.header(header), *self._page_lines(count), *self._pages_without_text(count))
-        facts["tokens"] = tokens.estimate(own_lines.write(lines)) + image_tokens(blocks)
-        return Shown(lines, facts, left, blocks=tuple(blocks))
+            return part_shown([own_lines.header(f"{header} unchanged")], {**facts, "unchanged": True}, left)
+        lines = [own_lines.header(header), *self._page_lines(count), *self._pages_without_text(count)]
+        return part_shown(lines, facts, left, blocks=tuple(blocks))
 
     def _page_lines(self, count: int) -> list[str]:
         """Return the lines of the first pages; the heading of each is a line of the tool itself."""
@@ -378,12 +387,11 @@ class PagesItem:
         """Return the start of a page that does not fit; the rest of it by lines, then the pages after it."""
         number = self._numbers[0]
         text = HeldText(replace(self._document, parts=()), self._texts[0] + "\n", self._context)
-        style = self._view.style
         plan = TextPlan(
             target=replace(self._target, piece=Pages(number, number)),
             text=text,
             wanted=Wanted(is_whole=True),
-            style=Style(style.separator, NO_NUMBERS) if style.every else style,
+            style=unnumbered(self._view.style),
             blocks=tuple(self._images[0]),
             is_one_part=True,
         )
@@ -401,3 +409,19 @@ def _hash(path: str, pages: str, text: str) -> str:
     digest.add(pages)
     digest.add(text)
     return digest.value()
+
+
+def plan_difference(target: Target, view: View, open_file: Callable[[Target], Opened]) -> Item | TextPlan:
+    """Return the plan of the difference that a target names. Lines of it are those of its text. Raises: ReadError."""
+    if not differences.is_difference(target):
+        raise errors.NoRevision(target.path, revision=target.revision, reason=f"no revision '{target.revision}'")
+    if isinstance(target.piece, Enclosing):
+        raise errors.NoSuchPart(target.path, document="a difference", part="symbols around lines")
+    text, opened = differences.difference(target, open_file)
+    if not text:
+        lines = [own_lines.header(f"{own_lines.base_name(target)}: no difference")]
+        return FixedItem(write_target(target), lines, {"path": target.path, "selector": write_target(target)})
+    held, wanted = HeldText(opened.document(()), text, opened.context), WHOLE
+    if isinstance(piece := target.piece, Ranges):
+        target, wanted = replace(target, piece=None), want_ranges(held, piece.ranges)
+    return TextPlan(target, held, wanted, unnumbered(view.style))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from sys import getsizeof
 from typing import TYPE_CHECKING, Any, Protocol
 
 from eyespan import errors, tokens
 from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
+from eyespan.dialects.native.holdings import Digest
 from eyespan.dialects.native.rows import count_fitting
 from eyespan.errors import ReadError
 from eyespan.escape import short_name, visible
@@ -88,6 +90,120 @@ class View:
     """Long symbols are folded in any case."""
 
 
+def part_shown(lines: Sequence[str], facts: Mapping[str, Any], left: Sequence[str] = (), **more: Any) -> Shown:
+    """Return an item as it goes into the answer: its facts have the cost, and the selector that reads on."""
+    cost = tokens.estimate(own_lines.write(lines)) + image_tokens(more.get("blocks", ()))
+    following = next(iter((*left, *more.get("folded", ()))), None)
+    return Shown(tuple(lines), {**facts, "tokens": cost, "next": following}, tuple(left), **more)
+
+
+class FixedItem:
+    """Lines that are shown whole, whatever the share: a failure, a search without a match."""
+
+    def __init__(
+        self,
+        selector: str,
+        lines: Sequence[str],
+        facts: Mapping[str, Any],
+        error: ReplyError | None = None,
+        left: Sequence[str] = (),
+    ) -> None:
+        self.selector = selector
+        self._shown = part_shown(lines, {"path": selector, **facts}, left, error=error)
+
+    def need(self) -> int:
+        cost: int = self._shown.facts["tokens"]
+        return cost + 1
+
+    def show(self, max_tokens: int) -> Shown:
+        return self._shown
+
+
+class NotedItem:
+    """An item with a note after it."""
+
+    def __init__(self, item: Item, note: str) -> None:
+        self._item = item
+        self._note = own_lines.note(note)
+        self._cost = tokens.estimate(own_lines.write([self._note])) + 1
+        self.selector = item.selector
+
+    def need(self) -> int:
+        return self._item.need() + self._cost
+
+    def show(self, max_tokens: int) -> Shown:
+        shown = self._item.show(max(1, max_tokens - self._cost))
+        return replace(shown, lines=(*shown.lines, self._note))
+
+
+class ListItem:
+    """Rows after a header: names, symbols, files. As many as fit are shown, and the selector of the others is left."""
+
+    def __init__(
+        self,
+        selector: str,
+        groups: Sequence[Sequence[str]],
+        header: Callable[[int, int | None], Sequence[str]],
+        following: Callable[[int], str | None],
+        facts: Mapping[str, Any],
+        view: View,
+        *,
+        key: str = "",
+        notes: Sequence[str] = (),
+        cut: Callable[[int], Sequence[str]] | None = None,
+    ) -> None:
+        """`groups` are rows that stay together. `header(count, max_tokens)` returns the lines before so many groups,
+        `following(count)` the selector of what follows them. A list with a `key` has a hash. `cut(max_tokens)` returns
+        what is shown of a first group that does not fit.
+        """
+        self.selector = selector
+        self._groups = groups
+        self._header = header
+        self._following = following
+        self.facts = facts
+        self._view = view
+        self._key = key
+        self._notes = notes
+        self._cut = cut
+
+    def need(self) -> int:
+        if self._following(len(self._groups)) is not None:
+            return self._view.budget + 1
+        return tokens.estimate(own_lines.write(self._lines(len(self._groups), None, None)[0])) + 1
+
+    def _lines(self, count: int, rows: Sequence[str] | None, max_tokens: int | None) -> tuple[Sequence[str], str]:
+        """Return the lines of the first groups, and their hash; only the header, if the caller holds them."""
+        title, *lead = self._header(count, max_tokens)
+        rows = [row for group in self._groups[:count] for row in group] if rows is None else rows
+        if not self._key or not rows:
+            return (title, *lead, *rows), ""
+        digest = Digest(self._key)
+        for row in (*lead, *rows):
+            digest.add(row)
+        title = own_lines.Own(f"{title} #{digest.value()}")
+        if digest.value() in self._view.known:
+            return (own_lines.Own(f"{title} unchanged"),), digest.value()
+        return (title, *lead, *rows, *self._notes), digest.value()
+
+    def show(self, max_tokens: int) -> Shown:
+        count, rows, room = len(self._groups), None, None
+        if self.need() > max_tokens and count:
+            room = max_tokens
+            around = [*self._header(1, room), *self._notes, self.selector, "#000000000000" if self._key else ""]
+            left = max(LEAST_TOKENS, max_tokens - tokens.estimate(own_lines.write(around)) - LEFT_TOKENS)
+            count = count_fitting(["\n".join(group) for group in self._groups], left, tokens.estimate)
+            if not count:
+                count, rows = 1, None if self._cut is None else self._cut(left)
+        lines, value = self._lines(count, rows, room)
+        following = self._following(count)
+        facts = dict(self.facts)
+        if value:
+            facts["hash"] = value
+            if value in self._view.known:
+                facts["unchanged"] = True
+        return part_shown(lines, facts, () if following is None else (following,))
+
+
 LEAST_SUGGESTIONS = 10
 """So many suggestions are shown within any budget."""
 MAX_NAMED_DIRECTORIES = 3
@@ -95,34 +211,23 @@ MAX_GROUP = 50
 """The directories of one group of suggestions."""
 
 
-class Failure:
-    """A target that cannot be shown, and what to do about it."""
-
-    def __init__(
-        self, written: str, error: ReadError, suggestions: Sequence[str] = (), max_tokens: int | None = None
-    ) -> None:
-        self.selector = written
-        self._code = error.code
-        self._suggestions = suggestions
-        reason = describe(error)
-        if suggestions:
-            names = [own_lines.quoted(name) for name in suggestions]
-            count = len(names)
-            if max_tokens is not None and count > LEAST_SUGGESTIONS:
-                count = max(LEAST_SUGGESTIONS, count_fitting(names, max_tokens // 2, tokens.estimate))
-            self._suggestions = suggestions[:count]
-            reason += f"; near: {', '.join(names[:count])}{_others(suggestions[count:], (max_tokens or 0) // 2)}"
-        self._text = f"{own_lines.quoted(short_name(written))}: {visible(reason)}"
-        self._lines = (own_lines.failure(self._text),)
-
-    def need(self) -> int:
-        return tokens.estimate(own_lines.write(self._lines)) + 1
-
-    def show(self, max_tokens: int) -> Shown:
-        facts: dict[str, Any] = {"path": self.selector, "error": {"code": self._code, "message": self._text}}
-        if self._suggestions:
-            facts["near"] = list(self._suggestions)
-        return Shown(self._lines, facts, error=ReplyError(self._code, self._text))
+def failure(
+    written: str, error: ReadError, suggestions: Sequence[str] = (), max_tokens: int | None = None
+) -> FixedItem:
+    """Return the item of a target that cannot be shown, with what to do about it."""
+    reason = describe(error)
+    if suggestions:
+        names = [own_lines.quoted(name) for name in suggestions]
+        count = len(names)
+        if max_tokens is not None and count > LEAST_SUGGESTIONS:
+            count = max(LEAST_SUGGESTIONS, count_fitting(names, max_tokens // 2, tokens.estimate))
+        reason += f"; near: {', '.join(names[:count])}{_others(suggestions[count:], (max_tokens or 0) // 2)}"
+        suggestions = suggestions[:count]
+    text = f"{own_lines.quoted(short_name(written))}: {visible(reason)}"
+    facts: dict[str, Any] = {"error": {"code": error.code, "message": text}}
+    if suggestions:
+        facts["near"] = list(suggestions)
+    return FixedItem(written, [own_lines.failure(text)], facts, ReplyError(error.code, text))
 
 
 def _others(paths: Sequence[str], max_tokens: int) -> str:
@@ -188,62 +293,40 @@ NAME_COPIES = 4
 """The copies of the names of a directory: made visible, as one text, and encoded to count its tokens."""
 
 
-class DirectoryItem:
-    """The names in a directory, one per line; ranges of them as of the lines of a file."""
+def directory_item(target: Target, listing: Listing, view: View, context: CallContext) -> ListItem:
+    """Return the names in a directory, one per line; ranges of them as of the lines of a file. Raises: ReadError."""
+    context.charge(NAME_COPIES * sum([getsizeof(entry.name) for entry in listing.entries]))
+    total = len(listing.entries)
+    first, last = row_range(target, total)
+    names = [[own_lines.entry(entry.name + entry.suffix)] for entry in listing.entries[first - 1 : last]]
+    title = f"{own_lines.base_name(Target(target.path.rstrip('/') or '/'))}: directory, {counted(total, 'name')}"
+    title += " seen of more" if listing.partial else ""
+    title += f", {listing.left_out} of which no path can contain" if listing.left_out else ""
 
-    def __init__(self, target: Target, listing: Listing, context: CallContext) -> None:
-        """Raises: TooMuchMemory, Cancelled, TimedOut."""
-        self._target = target
-        self._listing = listing
-        self.selector = write_target(target)
-        context.charge(NAME_COPIES * sum([getsizeof(entry.name) for entry in listing.entries]))
-        names = [own_lines.entry(entry.name + entry.suffix) for entry in listing.entries]
-        first, last = 1, len(names)
-        match target.piece:
-            case None:
-                pass
-            case Ranges((Lines(start, count),)):
-                first, last = start, last if count is None else min(last, start + count - 1)
-            case _:
-                raise errors.NotRegular(target.path, what="directory")
-        self._first = first
-        self._names = names[first - 1 : last]
+    def header(count: int, _: int | None) -> Sequence[str]:
+        shown = f", {first}-{first + count - 1} shown" if count != total else ""
+        return [own_lines.header(title + shown)]
 
-    def need(self) -> int:
-        return tokens.estimate(own_lines.write(self._lines(len(self._names)))) + 1
+    facts = {"path": target.path, "kind": "directory", "names": total}
+    following = partial(rows_after, target.path, first, len(names))
+    return ListItem(write_target(target), names, header, following, facts, view)
 
-    def _lines(self, count: int) -> tuple[str, ...]:
-        """Return the header and this many names."""
-        total = len(self._listing.entries)
-        name = own_lines.base_name(Target(self._target.path.rstrip("/") or "/"))
-        header = f"{name}: directory, {counted(total, 'name')}"
-        if self._listing.partial:
-            header += " seen of more"
-        if self._listing.left_out:
-            header += f", {self._listing.left_out} of which no path can contain"
-        if count != total:
-            header += f", {self._first}-{self._first + count - 1} shown"
-        return (own_lines.header(header), *self._names[:count])
 
-    def show(self, max_tokens: int) -> Shown:
-        header = own_lines.write(self._lines(0))
-        room = max(LEAST_TOKENS, max_tokens - tokens.estimate(header + self.selector) - LEFT_TOKENS)
-        count = len(self._names)
-        if self.need() > max_tokens:
-            count = count_fitting(self._names, room, tokens.estimate) or 1
-        lines = self._lines(count)
-        left = []
-        if count < len(self._names):
-            following = Ranges((Lines(self._first + count, len(self._names) - count),))
-            left = [write_target(Target(self._target.path, following))]
-        facts: dict[str, Any] = {
-            "path": self._target.path,
-            "kind": "directory",
-            "names": len(self._listing.entries),
-            "tokens": tokens.estimate(own_lines.write(lines)),
-            "next": left[0] if left else None,
-        }
-        return Shown(lines, facts, tuple(left))
+def row_range(target: Target, total: int) -> tuple[int, int]:
+    """Return the first and the last row of a list that a target selects. Raises: NotRegular, for other parts."""
+    match target.piece:
+        case None:
+            return 1, total
+        case Ranges((Lines(first, count),)):
+            return first, total if count is None else min(total, first + count - 1)
+    raise errors.NotRegular(target.path, what="directory")
+
+
+def rows_after(path: str, first: int, wanted: int, count: int) -> str | None:
+    """Return the selector of the rows of a list after the first `count` of those that are wanted; None without any."""
+    if count >= wanted:
+        return None
+    return write_target(Target(path, Ranges((Lines(first + count, wanted - count),))))
 
 
 def counted(number: int, noun: str) -> str:

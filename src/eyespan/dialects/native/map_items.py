@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from eyespan import errors, plugins, tokens
 from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
-from eyespan.dialects.native.holdings import Digest
-from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown, counted
-from eyespan.dialects.native.rows import count_fitting
+from eyespan.dialects.native.items import ListItem, counted, row_range, rows_after
 from eyespan.engine import Engine
-from eyespan.model import Lines
-from eyespan.selectors import Ranges, Target, write_target
+from eyespan.selectors import Target, write_target
 from eyespan.selectors.globs import PathGlob, split_glob
 
 if TYPE_CHECKING:
@@ -32,119 +30,46 @@ SHARE_LEFT = 0.5
 KIB = 1024
 
 
-class MapItem:
-    """The files of a directory, or those that a pattern matches, by rank."""
+def map_item(target: Target, tree: TreeMap, view: View) -> ListItem:
+    """Return the files of a directory, or those that a pattern matches, by rank. Raises: NotRegular."""
+    base, pattern = split_glob(target.path)
+    prefix = "" if base in ("", ".") else base.rstrip("/") + "/"
+    glob = f"{prefix}{pattern or '**'}"
+    total = len(tree.files)
+    first, last = row_range(target, total)
+    max_rows = max(1, view.budget // LEAST_ROW_TOKENS)  # no more rows can be shown
+    files = tree.files.rows(first - 1, min(last, first - 1 + max_rows))
+    rows = [[own_lines.entry(_row(prefix, file))] for file in files]
+    title = f"map of {own_lines.quoted(glob)}: {counted(total, 'file')}, {_size(tree.size_bytes)}"
+    title += "" if tree.is_complete else " of more"
+    title += f", names of {tree.scanned} so far, the next call continues" if tree.is_partial else ""
 
-    def __init__(self, target: Target, found: TreeMap, view: View) -> None:
-        """Raises: NotRegular for a target that names anything but rows of the map."""
-        self._base, pattern = split_glob(target.path)
-        self._prefix = "" if self._base in ("", ".") else self._base.rstrip("/") + "/"
-        self._glob = f"{self._prefix}{pattern or '**'}"
-        self._found = found
-        self._known = view.known
-        self._max_rows = max(1, view.budget // LEAST_ROW_TOKENS)
-        """No more rows can be shown."""
-        self.selector = write_target(target)
-        self._first, self._last = 1, len(found.files)
-        match target.piece:
-            case None:
-                pass
-            case Ranges((Lines(start, count),)):
-                self._first = start
-                self._last = self._last if count is None else min(self._last, start + count - 1)
-            case _:
-                raise errors.NotRegular(target.path, what="directory")
-        wanted = found.files.rows(self._first - 1, min(self._last, self._first - 1 + self._max_rows))
-        self._rows = [own_lines.entry(self._row(file)) for file in wanted]
+    def header(count: int, max_tokens: int | None) -> Sequence[str]:
+        line = own_lines.words(title + (f", {first}-{first + count - 1} shown" if count != total else ""))
+        largest = tree.largest if first == 1 else ()
+        while largest:
+            listed = [f"{prefix}{path} {counted(n, 'file')}, {_size(size)}" for path, n, size in sorted(largest)]
+            if max_tokens is None or tokens.estimate("\n".join(listed)) <= max_tokens // DIRECTORY_SHARE:
+                names = own_lines.words("files by rank, names with lines:")
+                return [line, own_lines.words("directories:"), *map(own_lines.entry, listed), names]
+            largest = largest[: len(largest) * 3 // 4]
+        return [line]
 
-    def _row(self, file: MapFile) -> str:
-        row = f"{self._prefix}{file.path} {_size(file.size_bytes)}"
-        if not file.names:
-            return row
-        names = ", ".join([f"{line} {name}" for name, line in file.names[:ROW_NAMES]])
-        more = file.name_count - min(ROW_NAMES, len(file.names))
-        return f"{row}: {names}{f' +{more}' if more > 0 else ''}"
-
-    def need(self) -> int:
-        count = self._last - self._first + 1
-        if count > len(self._rows):
-            return self._max_rows * LEAST_ROW_TOKENS + 1
-        return tokens.estimate(own_lines.write(self._lines(self._rows, self._directories()))) + 1
-
-    def _directories(self, most: int | None = None) -> list[str]:
-        """Return rows of the largest directories, in the order of their names."""
-        if self._first > 1:
-            return []
-        rows = sorted(self._found.largest[:most])
-        return [
-            own_lines.entry(f"{self._prefix}{path} {counted(count, 'file')}, {_size(size)}")
-            for path, count, size in rows
-        ]
-
-    def _lines(self, rows: Sequence[str], directories: Sequence[str]) -> tuple[str, ...]:
-        """Return header, directories and files; the header alone if the caller holds them."""
-        value = self._hash(rows, directories)
-        header = f"{self._header(len(rows))} #{value}"
-        if value in self._known:
-            return (own_lines.words(f"{header} unchanged"),)
-        parts: list[str] = [own_lines.words(header)]
-        if directories:
-            parts += [
-                own_lines.words("directories:"),
-                *directories,
-                own_lines.words("files by rank, names with lines:"),
-            ]
-        return (*parts, *rows)
-
-    def _header(self, count: int) -> str:
-        found = self._found
-        header = (
-            f"map of {own_lines.quoted(self._glob)}: {counted(len(found.files), 'file')}, {_size(found.size_bytes)}"
-        )
-        if not found.is_complete:
-            header += " of more"
-        if found.is_partial:
-            header += f", names of {found.scanned} so far, the next call continues"
-        if count != len(found.files):
-            header += f", {self._first}-{self._first + count - 1} shown"
-        return header
-
-    def _hash(self, rows: Sequence[str], directories: Sequence[str]) -> str:
-        digest = Digest(f"map of {self._glob}")
-        for row in (*directories, *rows):
-            digest.add(row)
-        return digest.value()
-
-    def show(self, max_tokens: int) -> Shown:
-        rows = self._rows
-        directories = self._directories()
-        wanted = self._last - self._first + 1
-        if self.need() > max_tokens:
-            share = max_tokens // DIRECTORY_SHARE
-            while directories and tokens.estimate("\n".join(directories)) > share:
-                directories = self._directories(len(directories) * 3 // 4)
-            around = tokens.estimate(own_lines.write(self._lines([], directories)) + self._glob)
-            room = max(LEAST_TOKENS, max_tokens - around - LEFT_TOKENS)
-            rows = rows[: count_fitting(rows, room, tokens.estimate) or 1]
-        lines = self._lines(rows, directories)
-        left = None
-        if len(rows) < wanted:
-            following = Ranges((Lines(self._first + len(rows), wanted - len(rows)),))
-            left = write_target(Target(self._glob, following))
-        facts: dict[str, Any] = {
-            "path": self.selector,
-            "kind": "map",
-            "files": len(self._found.files),
-            "hash": self._hash(rows, directories),
-            "tokens": tokens.estimate(own_lines.write(lines)),
-            "next": left,
-        }
-        if facts["hash"] in self._known:
-            facts["unchanged"] = True
-        return Shown(lines, facts, () if left is None else (left,))
+    facts = {"path": write_target(target), "kind": "map", "files": total}
+    following = partial(rows_after, glob, first, last - first + 1)
+    return ListItem(write_target(target), rows, header, following, facts, view, key=f"map of {glob}")
 
 
-def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -> MapItem | None:
+def _row(prefix: str, file: MapFile) -> str:
+    row = f"{prefix}{file.path} {_size(file.size_bytes)}"
+    if not file.names:
+        return row
+    names = ", ".join([f"{line} {name}" for name, line in file.names[:ROW_NAMES]])
+    more = file.name_count - min(ROW_NAMES, len(file.names))
+    return f"{row}: {names}{f' +{more}' if more > 0 else ''}"
+
+
+def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -> ListItem | None:
     """Return the map of a directory or of the files that a pattern matches; None if it matches none.
 
     Raises: ReadError.
@@ -177,7 +102,7 @@ def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -
         context.memory.refund(sum(paid))
     if pattern and not found.files:
         return None
-    return MapItem(target, found, view)
+    return map_item(target, found, view)
 
 
 def _matcher(path: str, pattern: str, context: CallContext) -> Callable[[str], bool] | None:

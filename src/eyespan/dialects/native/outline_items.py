@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from typing import TYPE_CHECKING
 
 from eyespan import tokens
 from eyespan.dialects.native import own_lines
-from eyespan.dialects.native.holdings import Digest
-from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown
+from eyespan.dialects.native.items import ListItem
 from eyespan.dialects.native.rows import count_fitting, rows_of
 from eyespan.dialects.native.wanted import line_ranges
 from eyespan.dialects.pieces import enclosing_ranges, incompleteness, symbol_ranges
@@ -32,126 +32,75 @@ CROWDED = 3
 """More symbols than this within one line are listed by their names alone: the line is minified."""
 
 
-class OutlineItem:
-    """Symbols with their lines. What does not fit is continued by the lines that it begins with."""
+def outline_item(text: FileText, target: Target, view: View) -> ListItem:
+    """Return symbols with their lines. What does not fit is continued by the lines that it begins with.
 
-    def __init__(self, text: FileText, target: Target, view: View) -> None:
-        """Raises: ReadError."""
-        opened = text.opened
-        self._outline = opened.outline()
-        self._base = target if target.piece is None else replace(target, piece=None)
-        self._name = own_lines.base_name(self._base)
-        self._key = opened.facts.canonical
-        self._known = view.known
-        self.selector = write_target(target)
-        self._last: int | None = None
-        """The last line that is wanted; None: that of the file."""
-        self._notes: tuple[str, ...] = ()
-        symbols = self._outline.symbols
-        match target.piece:
-            case SymbolPiece(name) | Named(name, ()):
-                found, full_name, self._notes = symbol_ranges(opened, name, write_target(self._base))
-                self._name += write_symbol(full_name)
-                symbols = self._within(symbols, found)
-                self._last = found[-1].last if len(found) == 1 else None
-            case Enclosing(ranges):
-                found, full_name, self._notes = enclosing_ranges(opened, ranges, write_target(self._base))
-                self._name += write_symbol(full_name) if full_name else ""
-                symbols = self._within(symbols, found)
-                self._last = found[-1].last
-            case Ranges(ranges):
-                found = line_ranges(text, ranges)
-                symbols = self._within(symbols, found)
-                self._name += f":{','.join([_spelled(one) for one in found])}"
-                self._last = found[-1].last
-        docs: dict[int, str] = {}
-        if isinstance(target.piece, (SymbolPiece, Named, Enclosing)):
-            docs = _docs(text, symbols, self._outline.language)
-        self._groups = _groups(symbols, docs)
+    Raises: ReadError.
+    """
+    opened = text.opened
+    outline = opened.outline()
+    base = target if target.piece is None else replace(target, piece=None)
+    name = own_lines.base_name(base)
+    notes: tuple[str, ...] = ()
+    found: tuple[CharRange, ...] = (CharRange(),)
+    match target.piece:
+        case SymbolPiece(symbol) | Named(symbol, ()):
+            found, full_name, notes = symbol_ranges(opened, symbol, write_target(base))
+            name += write_symbol(full_name)
+        case Enclosing(ranges):
+            found, full_name, notes = enclosing_ranges(opened, ranges, write_target(base))
+            name += write_symbol(full_name) if full_name else ""
+        case Ranges(ranges):
+            found = line_ranges(text, ranges)
+            name += ":" + ",".join([f"{one.first}-{one.last or ''}" for one in found])
+    symbols = [
+        one
+        for one in outline.symbols
+        if any(part.first <= one.first and (part.last is None or one.first <= part.last) for part in found)
+    ]
+    is_symbol = isinstance(target.piece, (SymbolPiece, Named, Enclosing))
+    groups = _groups(symbols)
+    docs = _docs(text, symbols, outline.language) if is_symbol else {}
+    rows = [_rows(group, docs) for group in groups]
+    last = found[-1].last if len(found) == 1 or not isinstance(target.piece, (SymbolPiece, Named)) else None
 
-    def _within(self, symbols: Sequence[OutlineSymbol], ranges: Sequence[CharRange]) -> tuple[OutlineSymbol, ...]:
-        """Return the symbols that begin in one of the ranges."""
-        return tuple(
-            [
-                one
-                for one in symbols
-                if any(part.first <= one.first and (part.last is None or one.first <= part.last) for part in ranges)
-            ]
-        )
-
-    def need(self) -> int:
-        return tokens.estimate(own_lines.write(self._lines(_rows(self._groups)))) + 1
-
-    def _lines(self, rows: Sequence[str]) -> tuple[str, ...]:
-        """Return these rows after their header; without them, if the caller holds them."""
-        outline = self._outline
-        if not rows:
+    def header(count: int, _: int | None) -> Sequence[str]:
+        if not count:
             reason = incompleteness(outline, "?PATTERN")
-            return (own_lines.header(f"{self._name}: no symbols found{f': {reason}' if reason else ''}"),)
-        header = f"outline of {self._name}, by {outline.how}"
-        if not outline.is_complete:
-            header += ", incomplete"
-        if outline.hint:
-            header += f" ({outline.hint})"
-        value = self._hash(rows)
-        if value in self._known:
-            return (own_lines.words(f"{header} #{value} unchanged"),)
-        return (own_lines.words(f"{header} #{value}"), *rows, *map(own_lines.note, self._notes))
+            return [own_lines.header(f"{name}: no symbols found{f': {reason}' if reason else ''}")]
+        title = f"outline of {name}, by {outline.how}{'' if outline.is_complete else ', incomplete'}"
+        return [own_lines.words(f"{title} ({outline.hint})" if outline.hint else title)]
 
-    def _hash(self, rows: Sequence[str]) -> str:
-        digest = Digest(self._key)
-        digest.add("outline")
-        for row in rows:
-            digest.add(row)
-        return digest.value()
+    def following(count: int) -> str | None:
+        if count >= len(groups):
+            return None
+        first = groups[count][0].first
+        rest = Ranges((Lines(first, None if last is None else last - first + 1),))
+        return write_target(replace(base, piece=rest))
 
-    def show(self, max_tokens: int) -> Shown:
-        groups = self._groups
-        count, rows = len(groups), _rows(groups)
-        if self.need() > max_tokens and rows:
-            around = [*self._lines([""])[:1], *self._notes, self.selector]
-            room = max(LEAST_TOKENS, max_tokens - tokens.estimate(own_lines.write(around)) - LEFT_TOKENS)
-            count = count_fitting(["\n".join(group.rows) for group in groups], room, tokens.estimate)
-            # All symbols of one line do not fit: some of them are shown, the others are in the line itself.
-            rows = _rows(groups[:count]) if count else groups[0].cut(room)
-            count = max(1, count)
-        lines = self._lines(rows)
-        left = None
-        if count < len(groups):
-            last = self._last
-            first = groups[count].first
-            rest = Ranges((Lines(first, None if last is None else last - first + 1),))
-            left = write_target(replace(self._base, piece=rest))
-        facts: dict[str, Any] = {
-            "path": self._base.path,
-            "selector": self.selector,
-            "outline": self._outline.how,
-            "tokens": tokens.estimate(own_lines.write(lines)),
-            "next": left,
-        }
-        if rows:
-            facts["hash"] = self._hash(rows)
-            if facts["hash"] in self._known:
-                facts["unchanged"] = True
-        return Shown(lines, facts, () if left is None else (left,))
+    facts = {"path": base.path, "selector": write_target(target), "outline": outline.how}
+    return ListItem(
+        write_target(target),
+        rows,
+        header,
+        following,
+        facts,
+        view,
+        key=f"{opened.facts.canonical}\noutline",
+        notes=[own_lines.note(note) for note in notes],
+        cut=lambda max_tokens: _names_that_fit(groups[0], rows[0], max_tokens),
+    )
 
 
-class _Group:
-    """The rows of the symbols that begin with one line."""
-
-    def __init__(self, symbols: Sequence[OutlineSymbol], rows: Sequence[str]) -> None:
-        self.first = symbols[0].first
-        self.rows = list(rows)
-        self._names = [visible(symbol.name) for symbol in symbols]
-
-    def cut(self, max_tokens: int) -> list[str]:
-        """Return as many of the names as fit, at least one, and the number of the others."""
-        if len(self._names) == 1:
-            return self.rows
-        count = count_fitting([f"{own_lines.entry(name)}," for name in self._names], max_tokens, tokens.estimate) or 1
-        row = own_lines.outline_rows(f"{self.first} {', '.join(self._names[:count])}")
-        more = len(self._names) - count
-        return [*row, own_lines.words(f"… {more} more on line {self.first}")] if more else row
+def _names_that_fit(group: Sequence[OutlineSymbol], rows: Sequence[str], max_tokens: int) -> Sequence[str]:
+    """Return as many names of the symbols of one line as fit, at least one, and the number of the others."""
+    if len(group) == 1:
+        return rows
+    names = [visible(symbol.name) for symbol in group]
+    count = count_fitting([f"{own_lines.entry(name)}," for name in names], max_tokens, tokens.estimate) or 1
+    row = own_lines.outline_rows(f"{group[0].first} {', '.join(names[:count])}")
+    more = len(names) - count
+    return [*row, own_lines.words(f"… {more} more on line {group[0].first}")] if more else row
 
 
 def _docs(text: FileText, symbols: Sequence[OutlineSymbol], language: str) -> dict[int, str]:
@@ -165,38 +114,24 @@ def _docs(text: FileText, symbols: Sequence[OutlineSymbol], language: str) -> di
     return {line: doc for line, doc in found if doc}
 
 
-def _groups(symbols: Sequence[OutlineSymbol], docs: Mapping[int, str]) -> list[_Group]:
-    """Return the symbols in groups that begin with the same line, each with its documentation."""
+def _groups(symbols: Sequence[OutlineSymbol]) -> list[list[OutlineSymbol]]:
+    """Return the symbols in groups that begin with the same line."""
+    return [list(group) for _, group in groupby(symbols, key=lambda symbol: symbol.first)]
+
+
+def _rows(group: Sequence[OutlineSymbol], docs: Mapping[int, str]) -> list[str]:
+    """Return the rows of the symbols that begin with one line, with the documentation of a single one."""
     from eyespan.outline import Outline, render
 
-    def row_of(symbol: OutlineSymbol) -> str:
-        return render(Outline(symbols=(symbol,), how="shape", language="", is_complete=True))
-
-    found: list[_Group] = []
-    at = 0
-    while at < len(symbols):
-        end = at
-        while end < len(symbols) and symbols[end].first == symbols[at].first:
-            end += 1
-        group = symbols[at:end]
-        if len(group) > CROWDED and all(symbol.last == group[0].first for symbol in group):
-            spelled = [f"{group[0].first} {', '.join([visible(symbol.name) for symbol in group])}"]
-        else:
-            spelled = list(dict.fromkeys(map(row_of, group)))
-        rows = [row for text in spelled for row in own_lines.outline_rows(text)]
-        if len(group) == 1 and group[0].line in docs:
-            rows.append(f'{"  " * (group[0].depth + 1)}"{visible(docs[group[0].line])}"')
-        found.append(_Group(group, rows))
-        at = end
-    return found
-
-
-def _rows(groups: Sequence[_Group]) -> list[str]:
-    return [row for group in groups for row in group.rows]
-
-
-def _spelled(one: CharRange) -> str:
-    return f"{one.first}-" if one.last is None else f"{one.first}-{one.last}"
+    if len(group) > CROWDED and all(symbol.last == group[0].first for symbol in group):
+        spelled = [f"{group[0].first} {', '.join([visible(symbol.name) for symbol in group])}"]
+    else:
+        single = [Outline(symbols=(symbol,), how="shape", language="", is_complete=True) for symbol in group]
+        spelled = list(dict.fromkeys(map(render, single)))
+    rows = [row for text in spelled for row in own_lines.outline_rows(text)]
+    if len(group) == 1 and group[0].line in docs:
+        rows.append(f'{"  " * (group[0].depth + 1)}"{visible(docs[group[0].line])}"')
+    return rows
 
 
 # --- documentation ---------------------------------------------------------------------------------------------------

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 from eyespan import errors, kinds, tokens
 from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.dialects.native import own_lines
-from eyespan.dialects.native.items import LEAST_SHARED_CHARS, LEAST_TOKENS, LEFT_TOKENS, Shown, counted
+from eyespan.dialects.native.items import (
+    LEAST_SHARED_CHARS,
+    LEAST_TOKENS,
+    LEFT_TOKENS,
+    FixedItem,
+    Shown,
+    counted,
+    part_shown,
+)
 from eyespan.dialects.native.rows import merged
 from eyespan.dialects.native.text import FileText
 from eyespan.dialects.native.text_items import TextItem, TextPlan, make_item
@@ -181,26 +189,13 @@ def _block(text: Text, first: int, last: int | None, search: Search) -> tuple[by
     return data, count, is_cut, part.cut_short and count > 0
 
 
-class NoMatch:
-    """A target without a line that matches."""
-
-    def __init__(
-        self, target: Target, search: Search, words: str = "no line matches", following: str | None = None
-    ) -> None:
-        self.selector = write_target(target)
-        self._target = target
-        self._following = following
-        lines: list[str] = [own_lines.header(f"{own_lines.quoted(self.selector)}: {words}")]
-        if search.note:
-            lines.append(own_lines.note(search.note))
-        self._lines = tuple(lines)
-
-    def need(self) -> int:
-        return tokens.estimate(own_lines.write(self._lines)) + 1
-
-    def show(self, max_tokens: int) -> Shown:
-        facts = {"path": self._target.path, "selector": self.selector, "matches": 0, "next": self._following}
-        return Shown(self._lines, facts, () if self._following is None else (self._following,))
+def no_match(target: Target, search: Search, words: str = "no line matches", following: str | None = None) -> FixedItem:
+    """Return the item of a target without a line that matches."""
+    selector = write_target(target)
+    notes = [own_lines.note(search.note)] if search.note else []
+    lines = [own_lines.header(f"{own_lines.quoted(selector)}: {words}"), *notes]
+    facts = {"path": target.path, "selector": selector, "matches": 0}
+    return FixedItem(selector, lines, facts, left=() if following is None else (following,))
 
 
 # --- many files ------------------------------------------------------------------------------------------------------
@@ -262,12 +257,10 @@ class SearchItem:
             "matches": len(self._items),
             "parts": parts,
             "lines": sum([part.get("lines", 0) for part in parts]),
-            "tokens": tokens.estimate(own_lines.write(lines)),
-            "next": left[0] if left else None,
         }
         if self._stopped_at:
             facts["stopped_at"] = self._stopped_at
-        return Shown(tuple(lines), facts, tuple(left))
+        return part_shown(lines, facts, left)
 
 
 def search_many(
@@ -317,7 +310,7 @@ def search_many(
     whole = replace(target, pattern=search.text)
     if not items:
         words = f"no line matches in {counted(searched, 'file')}" + "".join([f"; {note}" for note in notes[1:]])
-        return NoMatch(whole, search, words, following or None)
+        return no_match(whole, search, words, following or None)
     return SearchItem(whole, items, searched, notes, stopped_at=stopped_at, following=following)
 
 
