@@ -166,10 +166,9 @@ BUDGETS = {
 lines that it replaces, or goes to an extra; a limit above its goal only falls."""
 
 SAME_CLASSES = {
-    "NoMatch": "a search without a result: as an item of `native`, and as an error",
     "Page": "a page of a document, and the page of lines that a table dialect shows",
     "Row": "a line of a text with its number: as it is read, and as it is shown",
-    "Rows": "the lines of a text one by one: of a file, for dialects, and in texts of answers",
+    "Rows": "the lines of a text one by one: of a source, and of an opened file, for dialects",
 }
 SAME_MODULES = {
     "arguments": "the arguments of calls: of all dialects, and of `native`",

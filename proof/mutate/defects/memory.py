@@ -421,7 +421,7 @@ DEFECTS = (
     Defect(
         name="names in a directory are as wide as ASCII",
         file=f"{SRC}/dialects/native/items.py",
-        old="        context.charge(NAME_COPIES * sum([getsizeof(entry.name) for entry in listing.entries]))\n",
+        old="    context.charge(NAME_COPIES * sum([getsizeof(entry.name) for entry in listing.entries]))\n",
         new="",
         tests=f"{CONTEXT} -k names_in_a_directory",
     ),

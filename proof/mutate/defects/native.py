@@ -51,8 +51,8 @@ DEFECTS = (
     Defect(
         name="an outline over the budget is not continued",
         file=f"{NATIVE}/outline_items.py",
-        old="        if count < len(groups):\n",
-        new="        if False:\n",
+        old="        if count >= len(groups):\n",
+        new="        if True:\n",
         tests="tests/dialects/native/test_outline_items.py -k continued",
     ),
     Defect(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from eyespan import errors
-from eyespan.dialects.native.items import FixedItem, ListItem
+from eyespan.dialects.native.items import FixedItem, RowsItem
 from eyespan.dialects.native.items import failure as failure_item
 from eyespan.dialects.native.text_items import TextPlan
 from eyespan.errors import ReadError
@@ -51,7 +51,7 @@ def plan_forgiving(
             if stars > 1 or "/" not in target.path:
                 raise errors.NotFound(target.path)
         plan = take(target)
-        if isinstance(plan, ListItem) and plan.facts.get("kind") == "directory" and target.piece is not None:
+        if isinstance(plan, RowsItem) and plan.facts.get("kind") == "directory" and target.piece is not None:
             raise errors.NotRegular(target.path, what="directory")
         return plan
 

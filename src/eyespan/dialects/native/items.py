@@ -136,7 +136,7 @@ class NotedItem:
         return replace(shown, lines=(*shown.lines, self._note))
 
 
-class ListItem:
+class RowsItem:
     """Rows after a header: names, symbols, files. As many as fit are shown, and the selector of the others is left."""
 
     def __init__(
@@ -293,7 +293,7 @@ NAME_COPIES = 4
 """The copies of the names of a directory: made visible, as one text, and encoded to count its tokens."""
 
 
-def directory_item(target: Target, listing: Listing, view: View, context: CallContext) -> ListItem:
+def directory_item(target: Target, listing: Listing, view: View, context: CallContext) -> RowsItem:
     """Return the names in a directory, one per line; ranges of them as of the lines of a file. Raises: ReadError."""
     context.charge(NAME_COPIES * sum([getsizeof(entry.name) for entry in listing.entries]))
     total = len(listing.entries)
@@ -309,7 +309,7 @@ def directory_item(target: Target, listing: Listing, view: View, context: CallCo
 
     facts = {"path": target.path, "kind": "directory", "names": total}
     following = partial(rows_after, target.path, first, len(names))
-    return ListItem(write_target(target), names, header, following, facts, view)
+    return RowsItem(write_target(target), names, header, following, facts, view)
 
 
 def row_range(target: Target, total: int) -> tuple[int, int]:

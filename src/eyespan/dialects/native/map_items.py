@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from eyespan import errors, plugins, tokens
 from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
-from eyespan.dialects.native.items import ListItem, counted, row_range, rows_after
+from eyespan.dialects.native.items import RowsItem, counted, row_range, rows_after
 from eyespan.engine import Engine
 from eyespan.selectors import Target, write_target
 from eyespan.selectors.globs import PathGlob, split_glob
@@ -30,7 +30,7 @@ SHARE_LEFT = 0.5
 KIB = 1024
 
 
-def map_item(target: Target, tree: TreeMap, view: View) -> ListItem:
+def map_item(target: Target, tree: TreeMap, view: View) -> RowsItem:
     """Return the files of a directory, or those that a pattern matches, by rank. Raises: NotRegular."""
     base, pattern = split_glob(target.path)
     prefix = "" if base in ("", ".") else base.rstrip("/") + "/"
@@ -57,7 +57,7 @@ def map_item(target: Target, tree: TreeMap, view: View) -> ListItem:
 
     facts = {"path": write_target(target), "kind": "map", "files": total}
     following = partial(rows_after, glob, first, last - first + 1)
-    return ListItem(write_target(target), rows, header, following, facts, view, key=f"map of {glob}")
+    return RowsItem(write_target(target), rows, header, following, facts, view, key=f"map of {glob}")
 
 
 def _row(prefix: str, file: MapFile) -> str:
@@ -69,7 +69,7 @@ def _row(prefix: str, file: MapFile) -> str:
     return f"{row}: {names}{f' +{more}' if more > 0 else ''}"
 
 
-def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -> ListItem | None:
+def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -> RowsItem | None:
     """Return the map of a directory or of the files that a pattern matches; None if it matches none.
 
     Raises: ReadError.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from eyespan import tokens
 from eyespan.dialects.native import own_lines
-from eyespan.dialects.native.items import ListItem
+from eyespan.dialects.native.items import RowsItem
 from eyespan.dialects.native.rows import count_fitting, rows_of
 from eyespan.dialects.native.wanted import line_ranges
 from eyespan.dialects.pieces import enclosing_ranges, incompleteness, symbol_ranges
@@ -32,7 +32,7 @@ CROWDED = 3
 """More symbols than this within one line are listed by their names alone: the line is minified."""
 
 
-def outline_item(text: FileText, target: Target, view: View) -> ListItem:
+def outline_item(text: FileText, target: Target, view: View) -> RowsItem:
     """Return symbols with their lines. What does not fit is continued by the lines that it begins with.
 
     Raises: ReadError.
@@ -79,7 +79,7 @@ def outline_item(text: FileText, target: Target, view: View) -> ListItem:
         return write_target(replace(base, piece=rest))
 
     facts = {"path": base.path, "selector": write_target(target), "outline": outline.how}
-    return ListItem(
+    return RowsItem(
         write_target(target),
         rows,
         header,

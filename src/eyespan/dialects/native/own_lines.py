@@ -3,8 +3,7 @@
 Every line of the tool itself starts with a sign, `>`, and no other line does, so nothing in a file, a name or the error
 text of a library can be mistaken for it (docs/native.md has the grammar). A row of a file starts with its gutter, a
 name in a list with a blank. Only rows without a gutter (`numbers=0`) can start with anything; `sign_for` then returns a
-sign that none of them starts with. Lists of lines hold the tool's own lines as `Own`, without the sign, and may hold
-many rows of a file as one `Rows`.
+sign that none of them starts with. Lists of lines hold the tool's own lines as `Own`, without the sign.
 """
 
 from __future__ import annotations
@@ -20,12 +19,6 @@ SIGN = ">"
 
 class Own(str):
     """A line of the tool itself, without its sign. Make it with the functions below, which escape foreign text."""
-
-    __slots__ = ()
-
-
-class Rows(str):
-    """Several rows of a file with their gutters, so that none starts with the sign."""
 
     __slots__ = ()
 
