@@ -301,12 +301,12 @@ class Gate(Target):
         from eyespan.extras.http.cancellation import Mailbox
         from eyespan.extras.http.connection import Connection
         from eyespan.extras.http.exchange import Exchange
+        from eyespan.extras.http.http_options import HttpOptions
         from eyespan.extras.http.http_server import HttpServer
         from eyespan.extras.http.http_worker import WorkerSetup
         from eyespan.extras.http.log import Log
         from eyespan.extras.http.metrics import Metrics
         from eyespan.extras.http.page.served import PageFiles
-        from eyespan.server.serve_options import ServeOptions
 
         class Silent(Log):
             def write(self, event, message, **facts):
@@ -317,7 +317,7 @@ class Gate(Target):
         setup = WorkerSetup(
             services=services,
             authenticator=Tokens({sha256(self.TOKEN.encode()).digest(): Caller("one")}),
-            options=ServeOptions(http=("127.0.0.1", 8000), view=True),
+            options=HttpOptions(http=("127.0.0.1", 8000), view=True),
             listener=listener,
             port=8000,
             is_passed=False,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from eyespan.cli.main import command_parser
 from eyespan.cli.options import UsageError
 from eyespan.cli.serve import parse_words
+from eyespan.extras.http.http_options import HttpOptions
 from eyespan.server.serve_options import ServeOptions
 
 
@@ -17,7 +20,7 @@ def test_without_options_the_defaults_apply():
 def test_options_are_set_by_name():
     words = ["--dialect=codex", "--dialect", "claude", "--http", "127.0.0.1:80", "--timeout", "3"]
 
-    assert parse_words(words) == ServeOptions(dialects=("codex", "claude"), http=("127.0.0.1", 80), timeout_seconds=3.0)
+    assert parse_words(words) == HttpOptions(dialects=("codex", "claude"), http=("127.0.0.1", 80), timeout_seconds=3.0)
 
 
 @pytest.mark.parametrize("word", ["--no-sandbox", "--no-jail"])
@@ -28,7 +31,8 @@ def test_the_sandbox_can_be_left_off_by_either_name(word):
 def test_every_option_is_a_field():
     fields = {option.dest for section in command_parser("serve").sections().values() for option in section}
 
-    assert fields - set(ServeOptions.__slots__) == {"roots", "config", "map", "help", "version", "no_plugins"}
+    own = {field.name for field in dataclasses.fields(HttpOptions)}
+    assert fields - own == {"roots", "config", "map", "help", "version", "no_plugins"}
 
 
 @pytest.mark.parametrize(
@@ -58,6 +62,8 @@ def test_every_option_is_a_field():
         (["--allow-origin", "https://x"], "--allow-origin works only with --http"),
         (["--tokens", "x"], "--tokens works only with --http"),
         (["--no-token"], "--no-token works only with --http"),
+        (["--view"], "--view works only with --http"),
+        (["--workers", "2"], "--workers works only with --http"),
     ],
 )
 def test_wrong_options_are_a_usage_error(words, message):

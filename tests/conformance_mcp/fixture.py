@@ -195,9 +195,10 @@ def run(argv: list[str]) -> int:
     (directory / "123.txt").write_text("Data for ID: 123\n")
     if server == "http":
         from eyespan.extras.http import caller_services
+        from eyespan.extras.http.http_options import HttpOptions
 
         caller_services.Service = FixtureService  # type: ignore[misc]  # the servers answer from this class here
-        options = ServeOptions(
+        options: ServeOptions = HttpOptions(
             dialects=("workspace",), rich=True, http=("127.0.0.1", int(port)), no_token=True, rate=100_000
         )
     else:

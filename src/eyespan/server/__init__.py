@@ -25,7 +25,6 @@ from collections.abc import Callable, Sequence
 
 from eyespan import plugins
 from eyespan.escape import in_plain_words
-from eyespan.server import stdio
 from eyespan.server.serve_options import InvalidOptions, ServeOptions
 from eyespan.workspace import Workspace
 
@@ -38,8 +37,7 @@ __all__ = ["InvalidOptions", "ServeOptions", "serve"]
 def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
     """Serve until the host closes the connection or a signal ends the process. Returns the exit status."""
     try:
-        transport = stdio.serve if options.http is None else plugins.load(plugins.own("SERVE_HTTP")[0])
-        code: int = transport(workspace_factory, options)
+        code: int = plugins.load(options.transport)(workspace_factory, options)
     except (InvalidOptions, OSError, ValueError, TypeError) as error:
         sys.stderr.write(f"eyespan serve: {in_plain_words(error)}\n")
         return 2 if isinstance(error, InvalidOptions) else 1

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from eyespan.extras.http.app import listen
-from eyespan.server.serve_options import ServeOptions
+from eyespan.extras.http.http_options import HttpOptions
 from tests.server.clients import SERVE, TOKEN, HttpServer
 
 
@@ -74,7 +74,7 @@ def test_wrong_options_and_tokens_are_reported_at_the_start(place, tmp_path):
 def test_no_answer_waits_for_an_acknowledgement():
     async def accepted():
         found = asyncio.Queue()
-        with listen(ServeOptions(http=("127.0.0.1", 0))) as listener:
+        with listen(HttpOptions(http=("127.0.0.1", 0))) as listener:
             async with await asyncio.start_server(lambda _, writer: found.put_nowait(writer), sock=listener):
                 _, here = await asyncio.open_connection(*listener.getsockname())
                 there = await found.get()

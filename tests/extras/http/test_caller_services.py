@@ -9,7 +9,7 @@ import pytest
 
 from eyespan import Workspace
 from eyespan.extras.http.caller_services import CallerServices
-from eyespan.server.serve_options import ServeOptions
+from eyespan.extras.http.http_options import HttpOptions
 from tests.server.clients import TOKEN, HttpServer
 
 
@@ -46,7 +46,7 @@ def test_each_token_has_its_own_directories_and_dialects(place, tmp_path, modern
 
 
 def test_a_tool_that_remembers_is_not_served_to_many(tmp_path):
-    options = ServeOptions(settings={"native": {"remember": True}})
+    options = HttpOptions(settings={"native": {"remember": True}})
 
     with pytest.raises(ValueError, match="for one conversation"):
         CallerServices(lambda roots: Workspace(tmp_path), options, None)

@@ -13,8 +13,9 @@ import time
 
 import pytest
 
+from eyespan.extras.http.http_options import HttpOptions
 from eyespan.extras.http.listening import listen, passed_socket
-from eyespan.server.serve_options import InvalidOptions, ServeOptions
+from eyespan.server.serve_options import InvalidOptions
 from tests.server.clients import SERVE, TOKEN, read_response
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
@@ -76,10 +77,10 @@ def test_a_local_socket_takes_no_place_of_another(tmp_path, what):
     if what == "a file":
         path.write_text("")
     else:
-        other = listen(ServeOptions(http=(f"unix:{path}", 0)))
+        other = listen(HttpOptions(http=(f"unix:{path}", 0)))
 
     with pytest.raises(OSError, match="cannot listen on unix:"):
-        listen(ServeOptions(http=(f"unix:{path}", 0)))
+        listen(HttpOptions(http=(f"unix:{path}", 0)))
 
     assert path.exists()
     if other is not None:

@@ -10,8 +10,8 @@ import time
 import pytest
 
 from eyespan.extras.http.auth import Caller
+from eyespan.extras.http.http_options import HttpOptions
 from eyespan.extras.http.reload import Secrets, SharedSecrets, has_token_files, watched_files
-from eyespan.server.serve_options import ServeOptions
 from tests.server.clients import HttpServer
 
 ANN, BOB = "the-token-of-ann-here", "the-token-of-bob-here"
@@ -49,13 +49,13 @@ def test_secrets_reach_other_processes_whole():
     ],
 )
 def test_the_servers_whose_tokens_are_in_files(options, environment, has_files):
-    assert has_token_files(ServeOptions(**options), environment) is has_files
+    assert has_token_files(HttpOptions(**options), environment) is has_files
 
 
 def test_the_files_of_the_table_are_watched_too(tmp_path):
     table = tmp_path / "tokens.toml"
     table.write_text('[a]\ntoken_file = "/x/a.key"\n')
-    options = ServeOptions(tokens=str(table), tls_cert="/x/cert", tls_key="/x/key")
+    options = HttpOptions(tokens=str(table), tls_cert="/x/cert", tls_key="/x/key")
 
     assert watched_files(options, has_tokens=True) == [str(table), "/x/a.key", "/x/cert", "/x/key"]
 

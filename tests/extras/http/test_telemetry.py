@@ -10,8 +10,9 @@ import pytest
 
 from eyespan.extras.http import telemetry
 from eyespan.extras.http.app import reached_addresses
+from eyespan.extras.http.http_options import HttpOptions
 from eyespan.server.sandboxing import needs_of
-from eyespan.server.serve_options import InvalidOptions, ServeOptions
+from eyespan.server.serve_options import InvalidOptions
 
 HAS_OTEL = find_spec("opentelemetry.sdk") is not None if find_spec("opentelemetry") else False
 
@@ -31,8 +32,8 @@ def test_the_addresses_of_the_collector(environment, found):
 def test_the_sandbox_allows_the_port_of_the_collector(monkeypatch):
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4399")
 
-    assert needs_of(ServeOptions(), (), reached_addresses(ServeOptions(otel=True))).ports == (53, 443, 4399)
-    assert needs_of(ServeOptions(), ()).ports is None
+    assert needs_of(HttpOptions(), (), reached_addresses(HttpOptions(otel=True))).ports == (53, 443, 4399)
+    assert needs_of(HttpOptions(), ()).ports is None
 
 
 @pytest.mark.skipif(HAS_OTEL, reason="the extra [otel] is installed")

@@ -6,8 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from eyespan.extras.http import auth, telemetry
+from eyespan.extras.http.http_options import SYSTEMD, HttpOptions
 from eyespan.server import sandboxing
-from eyespan.server.serve_options import SYSTEMD, InvalidOptions, ServeOptions
+from eyespan.server.serve_options import InvalidOptions
 
 try:
     from eyespan.extras.http import eviction
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["listen", "serve"]
 
 
-def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
+def serve(workspace_factory: WorkspaceFactory, options: HttpOptions) -> int:
     """Serve until a signal ends the process; running reads are finished first. Returns the exit status.
 
     Raises: InvalidOptions, OSError, ValueError.
@@ -49,7 +50,7 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
     log = Log(options.log == "json")
     notifier = Notifier(os.environ)
     listener = listen(options)
-    is_passed = options.http is not None and options.http[0] == SYSTEMD
+    is_passed = options.http[0] == SYSTEMD
     options = with_address(options, listener)
     has_tokens = has_token_files(options, os.environ)
     authenticator, token_note = auth.load(options)
@@ -96,7 +97,7 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
     return Supervisor(setup, signals, url).run()
 
 
-def reached_addresses(options: ServeOptions) -> list[str]:
+def reached_addresses(options: HttpOptions) -> list[str]:
     """Return the addresses that the server connects to: the OAuth issuer and OpenTelemetry."""
     addresses: list[str] = []
     if options.oauth_issuer is not None:
@@ -106,7 +107,7 @@ def reached_addresses(options: ServeOptions) -> list[str]:
     return addresses
 
 
-def _page(options: ServeOptions) -> PageFiles | None:
+def _page(options: HttpOptions) -> PageFiles | None:
     """Return the page at /view, or None without. Raises: OSError."""
     if not options.view:
         return None
@@ -115,7 +116,7 @@ def _page(options: ServeOptions) -> PageFiles | None:
     return PageFiles()
 
 
-def _tls_context(options: ServeOptions) -> ssl.SSLContext | None:
+def _tls_context(options: HttpOptions) -> ssl.SSLContext | None:
     """Return the context of TLS, or None without. Raises: InvalidOptions, OSError."""
     if options.tls_cert is None or options.tls_key is None:
         return None

@@ -15,10 +15,10 @@ from eyespan.workspace import Workspace
 
 if TYPE_CHECKING:
     from eyespan.extras.http.auth import Authenticator, Caller
+    from eyespan.extras.http.http_options import HttpOptions
     from eyespan.server import WorkspaceFactory
     from eyespan.server.audit import Audit
     from eyespan.server.audit_trail import AuditLog
-    from eyespan.server.serve_options import ServeOptions
 
 
 MAX_RESULT_BYTES = 8 * 1024 * 1024
@@ -28,7 +28,7 @@ class CallerServices:
     """One `Service` for all callers, and one for each caller with roots or dialects of its own."""
 
     def __init__(
-        self, workspace_factory: WorkspaceFactory, options: ServeOptions, authenticator: Authenticator | None
+        self, workspace_factory: WorkspaceFactory, options: HttpOptions, authenticator: Authenticator | None
     ) -> None:
         """Make all services, so that a missing directory is reported at the start. Raises: OSError, ValueError."""
         self._options = options

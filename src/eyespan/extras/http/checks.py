@@ -22,10 +22,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from eyespan.server.serve_options import is_loopback
+from eyespan.extras.http.http_options import is_loopback
 
 if TYPE_CHECKING:
-    from eyespan.server.serve_options import ServeOptions
+    from eyespan.extras.http.http_options import HttpOptions
 
 Headers = Mapping[bytes, Sequence[bytes]]
 Route = Literal["mcp", "health", "metrics", "metadata", "page", "view", "view call"]
@@ -109,7 +109,7 @@ class RequestRules:
     """The page is served."""
 
 
-def rules_of(options: ServeOptions, port: int | None, *, metadata_path: str | None = None) -> RequestRules:
+def rules_of(options: HttpOptions, port: int | None, *, metadata_path: str | None = None) -> RequestRules:
     """Return the rules of a server that listens on this port, or on a local socket."""
     return RequestRules(
         hosts=frozenset(host.lower().encode() for host in allowed_hosts(options, port)),
@@ -234,9 +234,9 @@ def too_long() -> Rejected:
     return Rejected(413, "length", f"a body of more than {MAX_BODY_BYTES} bytes")
 
 
-def allowed_hosts(options: ServeOptions, port: int | None) -> set[str]:
+def allowed_hosts(options: HttpOptions, port: int | None) -> set[str]:
     """Return the Host headers that are accepted. On a local socket (no port) that is localhost."""
-    if options.http is None or port is None:
+    if port is None:
         return {"localhost", *options.allow_hosts}
     host = options.http[0]
     names = {f"[{host}]" if ":" in host else host}
@@ -246,10 +246,10 @@ def allowed_hosts(options: ServeOptions, port: int | None) -> set[str]:
     return hosts | names if port == (80 if options.tls_cert is None else 443) else hosts
 
 
-def allowed_origins(options: ServeOptions, port: int | None) -> set[str]:
+def allowed_origins(options: HttpOptions, port: int | None) -> set[str]:
     """Return the Origin headers that are accepted: the configured ones and, on loopback, the server's own."""
     own: set[str] = set()
-    if options.http is not None and is_loopback(options.http[0]):
+    if is_loopback(options.http[0]):
         scheme = "http" if options.tls_cert is None else "https"
         own = {f"{scheme}://{host}" for host in allowed_hosts(options, port)}
     return own | {origin.rstrip("/") for origin in options.allow_origins}

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from eyespan.extras.http.auth.rate import SharedSlots
 from eyespan.extras.http.caller_services import CallerServices
 from eyespan.extras.http.cancellation import Mailbox
+from eyespan.extras.http.http_options import HttpOptions
 from eyespan.extras.http.http_server import HttpServer
 from eyespan.extras.http.log import Log
 from eyespan.extras.http.metrics import Metrics
 from eyespan.extras.http.trimming import return_free_memory
-from eyespan.server.serve_options import ServeOptions
 
 if TYPE_CHECKING:
     import ssl
@@ -32,7 +32,7 @@ class WorkerSetup:
 
     services: CallerServices
     authenticator: Authenticator | None
-    options: ServeOptions
+    options: HttpOptions
     listener: socket.socket
     port: int | None
     """The port of the socket; None for a local socket."""

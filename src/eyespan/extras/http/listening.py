@@ -8,7 +8,8 @@ import socket
 import stat
 from dataclasses import replace
 
-from eyespan.server.serve_options import LOCAL_PREFIX, SYSTEMD, InvalidOptions, ServeOptions, validate
+from eyespan.extras.http.http_options import LOCAL_PREFIX, SYSTEMD, HttpOptions
+from eyespan.server.serve_options import InvalidOptions
 
 BACKLOG = 1024
 FIRST_PASSED_FD = 3
@@ -17,9 +18,8 @@ SOCKET_MODE = 0o600
 """The mode of a local socket. A socket unit of systemd can give it to others."""
 
 
-def listen(options: ServeOptions) -> socket.socket:
+def listen(options: HttpOptions) -> socket.socket:
     """Return the listening socket. Raises: InvalidOptions, OSError, with a message that names the address."""
-    assert options.http is not None
     host, port = options.http
     if host == SYSTEMD:
         listener = passed_socket(os.environ, os.getpid())
@@ -33,13 +33,13 @@ def listen(options: ServeOptions) -> socket.socket:
     return listener
 
 
-def with_address(options: ServeOptions, listener: socket.socket) -> ServeOptions:
+def with_address(options: HttpOptions, listener: socket.socket) -> HttpOptions:
     """Return the options with the address of a socket that systemd passed. Raises: InvalidOptions."""
-    if options.http is None or options.http[0] != SYSTEMD or listener.family == socket.AF_UNIX:
+    if options.http[0] != SYSTEMD or listener.family == socket.AF_UNIX:
         return options
     host, port = listener.getsockname()[:2]
     known = replace(options, http=(host, port))
-    validate(known)
+    known.validate()
     return known
 
 
@@ -48,12 +48,12 @@ def port_of(listener: socket.socket) -> int | None:
     return None if listener.family == getattr(socket, "AF_UNIX", None) else int(listener.getsockname()[1])
 
 
-def url_of(options: ServeOptions, listener: socket.socket) -> str:
+def url_of(options: HttpOptions, listener: socket.socket) -> str:
     """Return the address of the server for its start message."""
     port = port_of(listener)
     if port is None:
         return f"{LOCAL_PREFIX}{listener.getsockname()} (http://localhost/mcp)"
-    host = options.http[0] if options.http is not None else ""
+    host = options.http[0]
     scheme = "http" if options.tls_cert is None else "https"
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/mcp"
 

@@ -23,8 +23,8 @@ from eyespan.server import json_messages
 from eyespan.server.serve_options import InvalidOptions
 
 if TYPE_CHECKING:
+    from eyespan.extras.http.http_options import HttpOptions
     from eyespan.extras.http.log import Log
-    from eyespan.server.serve_options import ServeOptions
 
 
 class Closable(Protocol):
@@ -79,7 +79,7 @@ class SharedSecrets:
 class Keeper:
     """The process that reads the files again."""
 
-    def __init__(self, options: ServeOptions, log: Log, *, has_tokens: bool, closes: Iterable[Closable]) -> None:
+    def __init__(self, options: HttpOptions, log: Log, *, has_tokens: bool, closes: Iterable[Closable]) -> None:
         """Fork the process. Call it before the process has a second thread, and before the sandbox.
 
         `has_tokens`: the tokens are in files. `closes` are objects of the server that the keeper must not hold open.
@@ -115,14 +115,14 @@ class Keeper:
             os.close(fd)
 
 
-def has_token_files(options: ServeOptions, environment: Mapping[str, str]) -> bool:
+def has_token_files(options: HttpOptions, environment: Mapping[str, str]) -> bool:
     """Return True if the tokens are in files: not with an issuer, no token at all, or one from the environment."""
     if options.tokens is not None:
         return True
     return options.oauth_issuer is None and not options.no_token and ENVIRONMENT not in environment
 
 
-def load_secrets(options: ServeOptions, *, has_tokens: bool) -> Secrets:
+def load_secrets(options: HttpOptions, *, has_tokens: bool) -> Secrets:
     """Read everything that can change. Raises: InvalidOptions, OSError."""
     chain = key = b""
     if options.tls_cert is not None and options.tls_key is not None:
@@ -133,13 +133,13 @@ def load_secrets(options: ServeOptions, *, has_tokens: bool) -> Secrets:
     return Secrets(tokens=reload_tokens(options) if has_tokens else None, chain=chain, key=key)
 
 
-def watched_files(options: ServeOptions, *, has_tokens: bool) -> list[str]:
+def watched_files(options: HttpOptions, *, has_tokens: bool) -> list[str]:
     """Return the files whose change means a reload, those that the table of tokens names included."""
     files = token_files(options) if has_tokens else []
     return files + [path for path in (options.tls_cert, options.tls_key) if path is not None]
 
 
-def _keep(options: ServeOptions, shared: SharedSecrets, log: Log, control_fd: int, *, has_tokens: bool) -> None:
+def _keep(options: HttpOptions, shared: SharedSecrets, log: Log, control_fd: int, *, has_tokens: bool) -> None:
     seen = _signature(watched_files(options, has_tokens=has_tokens))
     while True:
         ready, _, _ = select.select([control_fd], [], [], LOOK_SECONDS)

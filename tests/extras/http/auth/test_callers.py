@@ -11,12 +11,13 @@ import pytest
 from eyespan import Workspace
 from eyespan.extras.http.auth import Caller, Tokens, load
 from eyespan.extras.http.auth.callers import default_token_file
-from eyespan.server.serve_options import InvalidOptions, ServeOptions
+from eyespan.extras.http.http_options import HttpOptions
+from eyespan.server.serve_options import InvalidOptions
 from tests.server.clients import TOKEN
 
 
 def loaded(**options):
-    return load(ServeOptions(http=("127.0.0.1", 0), **options))[0]
+    return load(HttpOptions(http=("127.0.0.1", 0), **options))[0]
 
 
 def holder(tokens, token):

@@ -15,14 +15,14 @@ from eyespan.extras.http.auth.oauth import IssuerUnavailable, OAuthIssuer
 from eyespan.server.serve_options import InvalidOptions
 
 if TYPE_CHECKING:
-    from eyespan.server.serve_options import ServeOptions
+    from eyespan.extras.http.http_options import HttpOptions
 
 Authenticator = Tokens | OAuthIssuer
 
 __all__ = ["Caller", "IssuerUnavailable", "OAuthIssuer", "Tokens", "load"]
 
 
-def load(options: ServeOptions) -> tuple[Authenticator | None, str]:
+def load(options: HttpOptions) -> tuple[Authenticator | None, str]:
     """Return what checks the tokens (None: no token is required), and a note on where the tokens are.
 
     Raises: InvalidOptions, OSError.

@@ -19,7 +19,8 @@ from typing import Any
 
 from eyespan.dialects import dialect_class
 from eyespan.escape import in_plain_words
-from eyespan.server.serve_options import InvalidOptions, ServeOptions
+from eyespan.extras.http.http_options import HttpOptions
+from eyespan.server.serve_options import InvalidOptions
 
 ENVIRONMENT = "EYESPAN_TOKEN"
 MIN_TOKEN_CHARS = 16
@@ -64,7 +65,7 @@ class Tokens:
         return owner
 
 
-def load_tokens(options: ServeOptions) -> tuple[Tokens, str]:
+def load_tokens(options: HttpOptions) -> tuple[Tokens, str]:
     """Load the table of callers, or the one token, and return a note on its place. Raises: InvalidOptions, OSError."""
     if options.tokens is not None:
         return Tokens(read_callers(options.tokens)), f"tokens of {options.tokens}"
@@ -77,7 +78,7 @@ def load_tokens(options: ServeOptions) -> tuple[Tokens, str]:
     return Tokens({_digest(_read_or_create(path)): Caller("token")}), f"token in {path}"
 
 
-def reload_tokens(options: ServeOptions) -> dict[bytes, Caller]:
+def reload_tokens(options: HttpOptions) -> dict[bytes, Caller]:
     """Read the table of callers, or the one token, again. Raises: InvalidOptions, OSError."""
     if options.tokens is not None:
         return read_callers(options.tokens)
@@ -85,7 +86,7 @@ def reload_tokens(options: ServeOptions) -> dict[bytes, Caller]:
     return {_digest(_read_token(path)): Caller("token")}
 
 
-def token_files(options: ServeOptions) -> list[str]:
+def token_files(options: HttpOptions) -> list[str]:
     """Return the files that hold tokens: the table and those that it names, or the one token file."""
     if options.tokens is None:
         return [options.token_file or str(default_token_file())]
