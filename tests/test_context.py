@@ -23,6 +23,7 @@ from eyespan import Workspace
 from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.dialects.native.items import NAME_COPIES
 from eyespan.errors import Cancelled, NoTurn, TimedOut, TooMuchMemory
+from eyespan.extras.git.revisions import Refs
 from eyespan.guard.listing import ENTRY_BYTES
 from eyespan.memory import (
     FREE_BYTES,
@@ -34,7 +35,6 @@ from eyespan.memory import (
     Ledger,
 )
 from eyespan.model import CharRange, ReadRequest
-from eyespan.sources.git.revisions import Refs
 from eyespan.sources.nested import STEP_BYTES
 from tests.clock import Clock
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
-from eyespan import kinds
+from eyespan import kinds, plugins
 from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
 from eyespan.errors import UNLOADED, Binary, Busy, NotFound, OutsideRoot, ReadError, TimedOut, TooLarge, short_of
 from eyespan.escape import named_path
@@ -288,9 +288,7 @@ def open_with(guard: Guard, request: ReadRequest, context: CallContext) -> Opene
     before_bytes = context.memory.loan_start()
     source: Source
     if request.revision:
-        from eyespan.sources.git import open_at
-
-        source = open_at(guard, request, context)
+        source = plugins.load(plugins.own("REVISIONS")[0])(guard, request, context)
     else:
         source = guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link)
     try:

@@ -7,10 +7,9 @@ the `Opened` too: it holds the bytes, the request and the rules, and it is their
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from _thread import allocate_lock
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
 from errno import ENOMEM
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -37,8 +36,6 @@ OUTLINE_CHARS = 2 * MIB
 COURTESY_CHARS = MIB
 COURTESY_SECONDS = 0.03 * DEADLINE_SECONDS
 """The same, and the time, for an outline that was not asked for: it must not delay the text."""
-JOIN_SECONDS = 0.05
-"""The time between two checks of the deadline while a second job is awaited."""
 CLOSE_SECONDS = 0.25
 """The time that a call waits, beyond its deadline too, until a file is closed whose file system may block."""
 SYMBOL_BYTES = 600
@@ -279,39 +276,6 @@ class Opened:
 
         source = self.source
         return worker.run(self.kind.name, source.fd if fd is None else fd, params, asked=source.asked, context=context)
-
-    def decode_both(
-        self, params: Sequence[Mapping[str, Any]], context: CallContext, fd: int
-    ) -> list[tuple[dict[str, Any], list[bytes]]]:
-        """Decode the file of a descriptor by two jobs at once, whose decoder reads it by position.
-
-        Raises: Unreadable, Missing, TimedOut, Cancelled.
-        """
-        second = CallContext(context.left())
-        second_result: list[Any] = []
-
-        def run() -> None:
-            try:
-                second_result.append(self.decode(params[1], second, fd))
-            except BaseException as error:
-                second_result.append(error)
-
-        thread = threading.Thread(target=run, name="eyespan-decode", daemon=True)
-        thread.start()
-        try:
-            first = self.decode(params[0], context, fd)
-            while thread.is_alive():
-                thread.join(JOIN_SECONDS)
-                context.check()
-        finally:
-            second.cancelled = True
-            thread.join()
-            charged_bytes = second.memory.charged_bytes
-            second.finish()
-        if isinstance(second_result[0], BaseException):
-            raise second_result[0]
-        context.charge(charged_bytes)
-        return [first, second_result[0]]
 
     def decode_bytes(
         self, task: str, data: bytes, params: Mapping[str, Any], context: CallContext

@@ -200,14 +200,14 @@ DEFECTS = (
     ),
     Defect(
         name="a rule for a linked working tree does not hold for revisions",
-        file=f"{SRC}/sources/git/repository.py",
+        file=f"{SRC}/extras/git/repository.py",
         old=" for tree in self._linked_trees()]))",
         new=" for tree in ()]))",
         tests=f"{EVERYWHERE} -k working_tree",
     ),
     Defect(
         name="a denied configuration of git makes revisions unavailable",
-        file=f"{SRC}/sources/git/repository.py",
+        file=f"{SRC}/extras/git/repository.py",
         old='        return _read_bytes(guard.without_rules(), path, MAX_CONFIG_BYTES) or b""\n',
         new="        raise\n",
         tests=f"{EVERYWHERE} -k configuration_of_git",
@@ -235,14 +235,14 @@ DEFECTS = (
     ),
     Defect(
         name="the path inside a repository is not judged",
-        file=f"{SRC}/sources/git/__init__.py",
+        file=f"{SRC}/extras/git/__init__.py",
         old="for spelling in (inner, *holder.paths_of(inner)):",
         new="for spelling in ():",
         tests=f"{EVERYWHERE} -k revision",
     ),
     Defect(
         name="the working tree of a repository is not judged",
-        file=f"{SRC}/sources/git/__init__.py",
+        file=f"{SRC}/extras/git/__init__.py",
         old="for spelling in (inner, *holder.paths_of(inner)):",
         new="for spelling in (inner,):",
         tests=f"{EVERYWHERE} -k 'working_tree'",

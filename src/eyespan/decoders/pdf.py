@@ -30,8 +30,6 @@ PNG_BYTES = 384 * 1024
 """A grey page that is larger than this as PNG is a scan, which JPEG suits better."""
 MAX_HELD_BYTES = 4 * 1024 * 1024
 """A larger file is read piece by piece where it is."""
-LEAST_SHARED_PAGES = 32
-"""Fewer pages are not divided between two jobs."""
 MAX_LISTED = 60
 """The bookmarks, attachments and signatures that are listed before the first page; the others are counted."""
 MAX_SUGGESTED = 200
@@ -92,13 +90,9 @@ def decode(
             return {**facts, "sections": [title[:200] for _, title, _ in entries[:MAX_SUGGESTED]]}, []
         facts["section"] = list(section)
         _, first, wanted_last = section
-    elif params.get("layout") and first == 1 and params["last"] is None and not params.get("share"):
+    elif params.get("layout") and first == 1 and params["last"] is None:
         facts.update(_lists(document))
     last = min(total, wanted_last, first + params["max_pages"] - 1)
-    share = params.get("share")
-    if share is not None:
-        last_of_first = (first + last) // 2 if last - first + 1 >= LEAST_SHARED_PAGES else last
-        first, last = (last_of_first + 1, last) if share else (first, last_of_first)
     decoded: list[_Page] = []
     used, end = 0, time.monotonic() + params["seconds"] / 2
     if params["images"] or params.get("layout"):

@@ -23,9 +23,6 @@ _OBJECT = re.compile(rb"(?:^|[\r\n])\d+ \d+ obj\b")
 MAX_REPLY_BYTES = 12 * MIB
 """The text and images of one answer: 16 MiB as base64, half of what a request to a model API may hold."""
 MAX_PAGE_CHARS = 2_000_000
-LEAST_SHARED_PAGES = 64
-LEAST_SHARED_BYTES = 128 * 1024
-"""Two jobs decode the text of a file of this size, if so many pages are requested."""
 MAX_DOCUMENT_BYTES = 20 * MIB
 MAX_DOCUMENT_PAGES = 100
 """The limits of model APIs for one document: 100 pages, and 32 MB for a request, a quarter of which is the overhead of
@@ -91,7 +88,7 @@ def _page_document(opened: Opened, options: PdfOptions, context: CallContext) ->
         "textless": options.textless_images,
         "section": options.section,
     }
-    facts, blobs = _decoded(opened, params, context)
+    facts, blobs = opened.decode(params, context)
     if options.section:
         if "section" not in facts:
             raise _no_section(opened, options.section, facts)
@@ -135,47 +132,6 @@ def _page_document(opened: Opened, options: PdfOptions, context: CallContext) ->
         if facts.get("stopped") in ("bytes", "seconds"):
             extra["stopped"] = facts["stopped"]
     return opened.document(tuple(parts), extra)
-
-
-def _decoded(opened: Opened, params: dict[str, Any], context: CallContext) -> tuple[dict[str, Any], list[bytes]]:
-    """Decode pages: many pages of text by two jobs at once, everything else by one."""
-    wanted_pages = params["max_pages"]
-    if params["last"] is not None:
-        wanted_pages = min(wanted_pages, params["last"] - params["first"] + 1)
-    is_small = opened.source.size_bytes < LEAST_SHARED_BYTES or wanted_pages < LEAST_SHARED_PAGES
-    if is_small or params["images"] or params["section"]:
-        return opened.decode(params, context)
-    fd = opened.source.fd
-    halves = [{**params, "share": share} for share in (0, 1)]
-    (facts, blobs), (more, more_blobs) = opened.decode_both(halves, context, fd)
-    drawn, more_drawn = (_drawn_pages(each) for each in (facts, more))
-    if drawn and more_drawn and drawn + more_drawn > params["textless"]:
-        more, more_blobs = opened.decode({**halves[1], "textless": max(0, params["textless"] - drawn)}, context, fd)
-    return _joined(facts, blobs, more, more_blobs)
-
-
-def _drawn_pages(facts: dict[str, Any]) -> int:
-    return sum([isinstance(page, dict) and "media_type" in page for page in facts.get("pages") or ()])
-
-
-def _joined(
-    facts: dict[str, Any], blobs: list[bytes], more: dict[str, Any], more_blobs: list[bytes]
-) -> tuple[dict[str, Any], list[bytes]]:
-    """Return the pages of two jobs as one job would have decoded them: up to the first limit that is reached."""
-    if "stopped" in facts or not isinstance(facts.get("pages"), list) or not isinstance(more.get("pages"), list):
-        return facts, blobs
-    used = sum(map(len, blobs))
-    at = 0
-    for page in more["pages"]:
-        made = more_blobs[at : at + 1 + (isinstance(page, dict) and "media_type" in page)]
-        at += len(made)
-        used += sum(map(len, made))
-        if used > MAX_REPLY_BYTES:
-            return {**facts, "stopped": "bytes"}, blobs
-        facts["pages"].append(page)
-        blobs += made
-    facts["running"] = [*(facts.get("running") or ()), *(more.get("running") or ())]
-    return {**facts, "stopped": more["stopped"]} if "stopped" in more else facts, blobs
 
 
 def _page_parts(page: dict[str, Any], blobs: list[bytes], total: int, asked: str, *, has_heading: bool) -> list[Part]:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext
 from eyespan.errors import NoRevision, Unreadable
+from eyespan.extras.git.objects import Commit
+from eyespan.extras.git.repository import HEX_DIGITS, corrupt
 from eyespan.source import Source
-from eyespan.sources.git.objects import Commit
-from eyespan.sources.git.repository import HEX_DIGITS, corrupt
 
 if TYPE_CHECKING:
-    from eyespan.sources.git.objects import ObjectStore
-    from eyespan.sources.git.repository import Repository
+    from eyespan.extras.git.objects import ObjectStore
+    from eyespan.extras.git.repository import Repository
 
 
 MAX_STEPS = 10_000

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from eyespan.context import CallContext
 from eyespan.errors import Unreadable
+from eyespan.extras.git.repository import corrupt
 from eyespan.source import Source
 from eyespan.sources import streams
-from eyespan.sources.git.repository import corrupt
 
 MAX_OBJECT_BYTES = 16 << 20
 """The limit for objects that are held whole: commits, trees, and files stored as deltas."""

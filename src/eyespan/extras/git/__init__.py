@@ -16,12 +16,12 @@ import os
 
 from eyespan.context import CallContext
 from eyespan.errors import NoRevision, NotRegular, OutsideRoot, ReadError, Unreadable
+from eyespan.extras.git import repository
+from eyespan.extras.git.objects import SUBMODULE, SYMBOLIC_LINK, TREE, ObjectStore
+from eyespan.extras.git.revisions import resolve
 from eyespan.guard import Guard
 from eyespan.model import ReadRequest
 from eyespan.source import Source
-from eyespan.sources.git import repository
-from eyespan.sources.git.objects import SUBMODULE, SYMBOLIC_LINK, TREE, ObjectStore
-from eyespan.sources.git.revisions import resolve
 
 __all__ = ["open_at"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from eyespan.context import CallContext
 from eyespan.errors import Unreadable
-from eyespan.sources.git.packs import PackIndex, apply_delta
+from eyespan.extras.git.packs import PackIndex, apply_delta
 
 BASE = b"0123456789" * 10
 COPY_4_FROM_2, COPY_64K = b"\x91\x02\x04", b"\x80"

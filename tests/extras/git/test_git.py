@@ -27,9 +27,9 @@ from eyespan.errors import (
     TimedOut,
     Unreadable,
 )
+from eyespan.extras.git import open_at, packs
 from eyespan.guard import Guard
 from eyespan.model import Lines, ReadRequest, Tail
-from eyespan.sources.git import open_at, packs
 from tests.sizes import size
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="repositories are made with git")

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from eyespan.context import CallContext
 from eyespan.errors import Unreadable
+from eyespan.extras.git.packs import KINDS, Pack, PackIndex, check_size, read_whole
+from eyespan.extras.git.repository import corrupt
 from eyespan.source import Source
 from eyespan.sources import streams
-from eyespan.sources.git.packs import KINDS, Pack, PackIndex, check_size, read_whole
-from eyespan.sources.git.repository import corrupt
 from eyespan.sources.nested import DecodedSource, HeldSource, NestedSource
 from eyespan.sources.streams import Stream
 
 if TYPE_CHECKING:
-    from eyespan.sources.git.repository import Repository
+    from eyespan.extras.git.repository import Repository
 
 
 MAX_PACKS = 256
