@@ -11,7 +11,6 @@ import contextlib
 import gzip
 import io
 import json
-import plistlib
 import re
 import sqlite3
 import tarfile
@@ -34,7 +33,6 @@ from tests.extras.documents.office_files import (
     relations,
 )
 from tests.extras.documents.sheets import test_biff
-from tests.extras.documents.tables.test_numpy_arrays import npy
 from tests.readers.pdf_files import pages, words
 from tests.server.test_service import ask
 
@@ -244,8 +242,6 @@ FILES = {
     "rows.jsonl": lambda units: "".join([json.dumps({"name": unit}) + "\n" for unit in units]).encode(),
     "rows.parquet": parquet,
     "rows.sqlite": sqlite,
-    "rows.npy": lambda units: npy("<U10", (len(units),), "".join(units).encode("utf-32-le")),
-    "values.plist": lambda units: plistlib.dumps(list(units), fmt=plistlib.FMT_BINARY),
     "rows.xlsx": xlsx,
     "rows.xls": xls,
     "rows.ods": ods,

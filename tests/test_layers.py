@@ -155,7 +155,7 @@ PARSING_BUILTINS = {"compile", "eval", "exec"}
 
 BUDGETS = {
     "core": (25_800, 20_000),
-    "documents": (7_600, 7_500),
+    "documents": (6_500, 6_500),
     "languages": (4_000, 4_000),
     "families": (2_300, 2_300),
     "http": (3_775, 3_200),

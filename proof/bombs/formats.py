@@ -7,7 +7,6 @@ import gzip
 import io
 import lzma
 import os
-import plistlib
 import struct
 import zipfile
 import zlib
@@ -34,7 +33,6 @@ def rows() -> Iterator[tuple[Any, ...]]:
     yield from _open_documents()
     yield from _old_documents()
     yield from _mail()
-    yield from _arrays()
     yield from _more_archives()
     yield from _more_pdfs()
     yield from _markup()
@@ -141,56 +139,6 @@ def _mail() -> Iterator[tuple[Any, ...]]:
         writer("From: a\nContent-Type: application/gzip\nContent-Transfer-Encoding: base64\n\n" + quoted),
     )
     yield "folded.eml", "mail", writer("From: a\nSubject: " + "a\n " * 400_000 + "\n\nb\n")
-
-
-# --- arrays and records -----------------------------------------------------------------------------------------------
-
-
-def _npy(shape: str, kind: str = "<f8", data: bytes = b"") -> bytes:
-    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}}}".encode()
-    text += b" " * (-(len(text) + 11) % 64) + b"\n"
-    return b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text + data
-
-
-def _plist_of_references(depth: int) -> bytes:
-    """Return a binary property list of arrays, each of which holds the next one ten times."""
-    objects = [bytes([0xAA]) + bytes([number + 1] * 10) for number in range(depth)] + [b"\x10\1"]
-    data = b"bplist00"
-    places = []
-    for one in objects:
-        places.append(len(data))
-        data += one
-    table = len(data)
-    data += b"".join(struct.pack(">H", place) for place in places)
-    return data + bytes(6) + b"\2\1" + struct.pack(">QQQ", len(objects), 0, table)
-
-
-def _arrays() -> Iterator[tuple[Any, ...]]:
-    yield "shape.npy", "array", writer(_npy("(9999999999, 9999999999)", data=bytes(1000)))
-    yield "dimensions.npy", "array", writer(_npy("(" + "1, " * 8000 + ")", data=bytes(8)))
-    yield "objects.npy", "array", writer(_npy("(10,)", "|O", b"\x80\4\x95" + bytes(200)))
-    yield "string.npy", "array", writer(_npy("(2,)", "<U500000000", bytes(1000)))
-    yield (
-        "zeros.npz",
-        "array",
-        writer(lambda: zipped({"a.npy": _npy("(20000000,)", "|u1", bytes(20 * MB))}, 9)),
-        "!/a.npy",
-    )
-    yield "references.plist", "array", writer(_plist_of_references(20))
-    yield (
-        "loop.plist",
-        "array",
-        writer(_plist_of_references(0)[:8] + b"\xa1\0" + bytes(2) + bytes(6) + b"\1\1" + struct.pack(">QQQ", 1, 0, 10)),
-    )
-    yield "values.plist", "array", writer(lambda: plistlib.dumps(list(range(200_000)), fmt=plistlib.FMT_BINARY))
-    yield "deep.plist", "array", writer("<?xml version='1.0'?><plist>" + "<array>" * 100_000)
-    stream = struct.pack("<LL", 0xFFFFFFFF, 0x7FFFFFF0) + bytes(1000)
-    yield "length.arrow", "array", writer(b"ARROW1\0\0" + stream + struct.pack("<L", 0x7FFFFFF0) + b"ARROW1")
-    yield (
-        "tables.arrow",
-        "array",
-        writer(b"ARROW1\0\0" + b"\4\0\0\0" * 100_000 + struct.pack("<L", 400_000) + b"ARROW1"),
-    )
 
 
 # --- archives ---------------------------------------------------------------------------------------------------------

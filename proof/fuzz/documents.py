@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import plistlib
 import sqlite3
 import tempfile
 from importlib import import_module
@@ -215,15 +214,6 @@ class Doc(DocumentTarget):
         return [word97("first ", "second\r", "a\x07b\x07\x07 \x13 PAGE \x141\x15\r").getvalue()]
 
 
-class Ppt(DocumentTarget):
-    name = "ppt"
-
-    def seeds(self) -> list[bytes]:
-        from tests.extras.documents.office_files import ole, presentation
-
-        return [ole(**{"PowerPoint Document": presentation()}).getvalue()]
-
-
 class Msg(DocumentTarget):
     name = "msg"
 
@@ -270,30 +260,6 @@ def _database(page_bytes: int) -> bytes:
             return file.read()
 
 
-class SqliteLog(Sqlite):
-    """The write-ahead log beside a database that is undamaged."""
-
-    name, suffix = "sqlite-log", "sqlite-wal"
-
-    def seeds(self) -> list[bytes]:
-        return [self._files()[1]]
-
-    def ask(self, path: str, data: bytes):
-        database = path.removesuffix("-wal")
-        if not os.path.exists(database):
-            with open(database, "wb") as file:
-                file.write(self._files()[0])
-        return super().ask(database, data)
-
-    def _files(self) -> tuple[bytes, bytes]:
-        from pathlib import Path
-
-        from tests.extras.documents.tables.test_sqlite_log import logged
-
-        with tempfile.TemporaryDirectory() as directory:
-            return logged(Path(directory))
-
-
 class Parquet(DocumentTarget):
     name = "parquet"
 
@@ -323,32 +289,6 @@ class Parquet(DocumentTarget):
                 with open(path, "rb") as file:
                     made.append(file.read())
         return made
-
-
-class Npy(DocumentTarget):
-    name = "npy"
-
-    def seeds(self) -> list[bytes]:
-        from tests.extras.documents.tables.test_numpy_arrays import NUMBERS, npy
-
-        return [NUMBERS, npy([("x", "<i2"), ("name", "<U1")], (1,), b"\7\0a\0\0\0")]
-
-
-class Arrow(DocumentTarget):
-    name = "arrow"
-
-    def seeds(self) -> list[bytes]:
-        from tests.extras.documents.tables.test_arrow import LZ4, MANY, SHIPS, STREAM
-
-        return [SHIPS, STREAM, LZ4, MANY]
-
-
-class Plist(DocumentTarget):
-    name = "plist"
-
-    def seeds(self) -> list[bytes]:
-        value = {"a": [1, 2.5, True, b"raw"], "text": "é" * 20, "nested": [{"b": [1] * 20}]}
-        return [plistlib.dumps(value, fmt=plistlib.FMT_BINARY)]
 
 
 class Text(DocumentTarget):
@@ -501,8 +441,7 @@ class _File(io.BytesIO):
         raise OSError("in memory")
 
 
-_CONVERTED = (Docx, Pptx, Sheet, Odf, Xls, Rtf, Doc, Ppt, Msg, Epub, Html, Eml)
-_SMALL = (Npy, Plist, Mbox)
-TARGETS = (Image(), Pdf(), *(kind() for kind in (*_CONVERTED, *_SMALL)), Sqlite(), SqliteLog(), Parquet())
-DECODERS = tuple(Decoder(kind) for kind in (*_CONVERTED, *_SMALL) if kind is not Sheet)  # calamine is not Python
+_CONVERTED = (Docx, Pptx, Sheet, Odf, Xls, Rtf, Doc, Msg, Epub, Html, Eml)
+TARGETS = (Image(), Pdf(), *(kind() for kind in (*_CONVERTED, Mbox)), Sqlite(), Parquet())
+DECODERS = tuple(Decoder(kind) for kind in (*_CONVERTED, Mbox) if kind is not Sheet)  # calamine is not Python
 DECODERS += (ShownDecoder(Pdf), ShownDecoder(Image))

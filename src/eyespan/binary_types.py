@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eyespan.signatures import Bytes, first_fit
+from eyespan.signatures import Bytes, first_fit, is_binary
 
 TYPES: tuple[tuple[str, Bytes], ...] = (
     ("program (ELF)", Bytes(0, b"\x7fELF")),
@@ -55,7 +55,9 @@ TYPES: tuple[tuple[str, Bytes], ...] = (
     ("NetCDF file", Bytes(0, (b"CDF\1", b"CDF\2"))),
     ("ORC file", Bytes(0, b"ORC")),
     ("Avro file", Bytes(0, b"Obj\1")),
-    ("Feather file of version 1", Bytes(0, b"FEA1")),
+    ("Arrow file, which pyarrow and polars read", Bytes(0, (b"ARROW1\0\0", b"FEA1"))),
+    ("NumPy array, which numpy.load(FILE, mmap_mode='r') reads", Bytes(0, b"\x93NUMPY")),
+    ("binary property list, which `plutil -p FILE` shows", Bytes(0, b"bplist0", also=is_binary)),
     ("MATLAB file", Bytes(0, b"MATLAB 5.0")),
     ("R data", Bytes(0, (b"RDX2\n", b"RDX3\n"))),
     ("SAS data", Bytes(12, b"\xc2\xea\x81\x60")),
@@ -88,7 +90,10 @@ TYPES: tuple[tuple[str, Bytes], ...] = (
     ("Hangul document (hwp)", Bytes(0, b"HWP Document File")),
     ("WordPerfect document", Bytes(0, b"\xffWPC")),
     ("Outlook mailbox (PST)", Bytes(0, b"!BDN")),
-    ("Office file from before 2007, or another compound document (OLE)", Bytes(0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")),
+    (
+        "Office file from before 2007 (which LibreOffice converts), or another compound document (OLE)",
+        Bytes(0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
+    ),
     ("certificate or key (DER)", Bytes(0, b"\x30\x82")),
     ("Java key store", Bytes(0, b"\xfe\xed\xfe\xed")),
     ("PGP key", Bytes(0, b"\x99\1")),

@@ -207,9 +207,7 @@ class Engine:
 
         def work(inner: CallContext) -> Opened:
             opened = open_with(self.guard.blocking(inner), request, inner)
-            threaded = Opened(opened.source, request, opened.kind, opened.policy, context, Thread(context, relay, key))
-            threaded.beside = opened.beside
-            return threaded
+            return Opened(opened.source, request, opened.kind, opened.policy, context, Thread(context, relay, key))
 
         def close_late(opened: Opened | None) -> None:
             if opened is not None:
@@ -296,10 +294,7 @@ def open_with(guard: Guard, request: ReadRequest, context: CallContext) -> Opene
         limit = request.limits.max_file_bytes
         if limit is not None and source.size_bytes > limit:
             raise TooLarge(source.asked, size_bytes=source.size_bytes, limit_bytes=limit)
-        opened = Opened(source, request, _kind(source, request, context), guard.policy, context)
-        if opened.kind.log_suffix and source.is_file:
-            opened.beside = lambda suffix: guard.open(request.path + suffix, lexical=request.lexical, follow=False)
-        return opened
+        return Opened(source, request, _kind(source, request, context), guard.policy, context)
     except BaseException as error:
         if isinstance(error, ReadError):
             error.path, error.relative = source.asked, source.path

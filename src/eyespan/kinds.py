@@ -56,8 +56,6 @@ class Kind:
     """The parts that a selector can name: frames, pages, cells, sheets, tables of a database, or its only table."""
     source_bytes: int = 0
     """A file of at most this size is shown as its source, if it is text."""
-    log_suffix: str = ""
-    """The suffix of a file beside it that may hold its latest changes."""
     is_fallback: bool = False
     """A file is of this kind only if no other row claims it: many documents are zip archives, too."""
     container: str = ""

@@ -50,7 +50,7 @@ class Opened:
     """
 
     __slots__ = (
-        *("_first_facts", "_outline", "_thread", "beside", "context", "kind", "observer", "policy", "request"),
+        *("_first_facts", "_outline", "_thread", "context", "kind", "observer", "policy", "request"),
         "source",
     )
 
@@ -70,8 +70,6 @@ class Opened:
         self.observer: Callable[[ReadRequest, Document], None] | None = None
         """Called with each document that is read."""
         self.context = context
-        self.beside: Callable[[str], Source] | None = None
-        """Opens the file beside this one whose name has a suffix more; None if this one lies in no directory."""
         self._thread = thread
         self._outline: Outline | None = None
         self._first_facts: Facts | None = None
@@ -300,9 +298,7 @@ class Opened:
         if total is not None:
             request = replace(request, total=total)
         kind = kinds.TEXT if as_text and self.kind.is_text else self.kind
-        changed = Opened(self.source, request, kind, self.policy, self.context, self._thread)
-        changed.beside = self.beside
-        return changed
+        return Opened(self.source, request, kind, self.policy, self.context, self._thread)
 
     def _facts(self, changed: bool) -> Facts:
         source = self.source

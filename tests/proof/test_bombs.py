@@ -33,7 +33,6 @@ GROUPS = {
         "mail",
         "sqlite",
         "parquet",
-        "array",
     ),
     *("markup", "search"),
 }

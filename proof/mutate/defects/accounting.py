@@ -42,13 +42,6 @@ DEFECTS = (
         f"{UNITS} sqlite",
     ),
     _defect(
-        "the first row of an array",
-        f"{DOCUMENTS}/tables/numpy_arrays.py",
-        "for number in range(first - 1, first - 1 + count):",
-        "for number in range(first, first - 1 + count):",
-        f"{UNITS} npy",
-    ),
-    _defect(
         "the rest of a table is not named",
         f"{DOCUMENTS}/tables/tabular.py",
         "    if total is None or after > total:\n",
@@ -61,27 +54,6 @@ DEFECTS = (
         "            self._cut_cells += sum([self._is_cut(value) for value in shown])\n",
         "",
         "tests/extras/documents/tables/test_tabular.py",
-    ),
-    _defect(
-        "an Arrow file that is cut off seems whole",
-        f"{DOCUMENTS}/tables/arrow.py",
-        "            self._is_cut_off = True\n",
-        "",
-        "tests/extras/documents/tables/test_arrow.py",
-    ),
-    _defect(
-        "a long list of Arrow is cut",
-        f"{DOCUMENTS}/tables/arrow.py",
-        '            raise _NotShown(f"a list of {size} items is too long")\n',
-        "            size = MAX_ITEMS\n",
-        "tests/extras/documents/tables/test_arrow.py",
-    ),
-    _defect(
-        "the values of a property list end without a word",
-        f"{DOCUMENTS}/tables/plist.py",
-        '"\\n[the rest is left out: too many values]" if counter.is_full else ""',
-        '""',
-        "tests/extras/documents/tables/test_plist.py",
     ),
     # --- sheets ---
     _defect(
@@ -118,13 +90,6 @@ DEFECTS = (
         "        self._formulas += 1\n",
         "",
         "tests/extras/documents/sheets/test_biff.py",
-    ),
-    _defect(
-        "formulas of an xlsb file are not counted",
-        f"{DOCUMENTS}/sheets/xlsb.py",
-        "                formulas += code >= _FORMULA_STRING\n",
-        "",
-        "tests/extras/documents/sheets/test_sheet.py",
     ),
     _defect(
         "further merged cells are not counted",
@@ -168,13 +133,6 @@ DEFECTS = (
         'return parsed if is_whole else f"{parsed} [{left} characters left out]"',
         "return parsed",
         "tests/extras/documents/mail/test_eml.py",
-    ),
-    _defect(
-        "the rest of a presentation of too many records is not named",
-        f"{DOCUMENTS}/office/ppt.py",
-        "    if show.is_cut:\n",
-        "    if False:\n",
-        "tests/extras/documents/office/test_old_office.py",
     ),
     _defect(
         "mails after the limit are not counted",

@@ -63,27 +63,6 @@ DEFECTS = (
     ),
     # --- decoders ---
     Defect(
-        name="rows of a rare type of Arrow are shown",
-        file=f"{SRC}/extras/documents/tables/arrow.py",
-        old='if rare := next((field.rare for field in self.fields if field.rare), ""):',
-        new='if rare := "":',
-        tests="tests/extras/documents/tables/test_arrow.py",
-    ),
-    Defect(
-        name="missing values of Arrow are shown",
-        file=f"{SRC}/extras/documents/tables/arrow.py",
-        old="has_nulls = self._nulls and self._valid.size",
-        new="has_nulls = False",
-        tests="tests/extras/documents/tables/test_arrow.py",
-    ),
-    Defect(
-        name="a value after the end of an Arrow buffer is taken",
-        file=f"{SRC}/extras/documents/tables/arrow.py",
-        old='        if len(data) < size:\n            raise ValueError("a value after the end of its buffer")\n',
-        new="",
-        tests="tests/extras/documents/tables/test_arrow.py",
-    ),
-    Defect(
         name="the preview of an EPS file is taken from its start",
         file=f"{SRC}/decoders/image.py",
         old="    file.seek(at)\n    tiff = io.BytesIO(",

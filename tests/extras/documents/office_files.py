@@ -223,32 +223,6 @@ def word97(*texts, flags=0x200, version=0xC1, lengths=None):
     return ole(**{"WordDocument": bytes(stream), "1Table": table, "0Table": table})
 
 
-def atom(kind, data, instance=0):
-    return struct.pack("<HHI", instance << 4, kind, len(data)) + data
-
-
-def group(kind, *records, instance=0):
-    data = b"".join(records)
-    return struct.pack("<HHI", instance << 4 | 15, kind, len(data)) + data
-
-
-def presentation():
-    def header(kind):
-        return atom(3999, struct.pack("<I", kind))
-
-    footers = group(4057, atom(4026, "below".encode("utf-16-le"), 2))
-    slide = group(1006, group(1036, header(4), atom(4008, b"in a box")), footers)
-    listed = group(
-        4080,
-        atom(1011, struct.pack("<IIIII", 7, 0, 0, 256, 0)),
-        *(header(0), atom(4000, "Title".encode("utf-16-le"))),
-        *(header(1), atom(4008, b"one\rtwo")),
-    )
-    notes = group(1008, atom(1009, struct.pack("<II", 256, 0)), header(2), atom(4008, b"say this"))
-    places = atom(6002, struct.pack("<II", 1 << 20 | 7, 0))
-    return slide + listed + notes + places
-
-
 def properties(start, **numbers):
     return bytes(start) + b"".join(
         struct.pack("<II", int(tag, 16), 6) + value.ljust(8, b"\0") for tag, value in numbers.items()

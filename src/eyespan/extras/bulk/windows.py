@@ -130,8 +130,6 @@ def _left_out(facts: Mapping[str, Any], kind: str) -> str:
         found.append(f"frames 2-{facts['frames']}")
     if facts.get("attachments"):
         found.append(plural(facts["attachments"], "attachment"))
-    if facts.get("left_out_values"):
-        found.append("values after the first 100,000")
     if kind == "archive":
         unlisted = facts["total_members"] - len(facts["members"])
         if unlisted:

@@ -29,16 +29,6 @@ def _is_sheet(first_bytes: bytes) -> bool:
     return first_bytes.startswith(_ODF + b"spreadsheet", 30) or _IN_XL(first_bytes)
 
 
-def _is_arrow(first_bytes: bytes) -> bool:
-    """Return True for an Arrow file, and for an Arrow stream, whose first message is the schema."""
-    if first_bytes.startswith(b"ARROW1\0\0"):
-        return True
-    if first_bytes[:4] != b"\xff\xff\xff\xff" or len(first_bytes) < 16:
-        return False
-    size, root = (int.from_bytes(first_bytes[at : at + 4], "little") for at in (4, 8))
-    return size % 8 == 0 and 0 < size < 1 << 24 and 8 <= root < 64 and root % 4 == 0
-
-
 def _text_kind(
     name: str, noun: str, decoder: str, suffixes: str = "", signature: Signature | None = None, **fields: Any
 ) -> Kind:
@@ -88,7 +78,6 @@ KINDS = (
     ),
     _text_kind("rtf", "a rich text", "office.rtf", "", Bytes(0, b"{\\rtf1"), is_text=True),
     _ole("doc", "a Word document", "office.doc", ".doc .dot"),
-    _ole("ppt", "a presentation", "office.ppt", ".ppt .pps .pot"),
     _ole("msg", "a message", "mail.msg", ".msg .oft"),
     _packed("epub", "a book", "web.epub", ".epub", Bytes(30, b"mimetypeapplication/epub+zip"), needs="selectolax"),
     _text_kind("html", "a web page", "web.html", ".html .htm .xhtml", **_SELECTOLAX, shown_in=()),
@@ -99,10 +88,7 @@ KINDS = (
         shown_in=(),
     ),
     _text_kind("eml", "a mail", "mail.eml", ".eml", **_SELECTOLAX, shown_in=("native",)),
-    _text_kind("plist", "a property list", "tables.plist", "", Bytes(0, b"bplist0", also=is_binary)),
-    _table("sqlite", "a database", "tables.sqlite", Bytes(0, b"SQLite format 3\0"), "tables", log_suffix="-wal"),
-    _table("npy", "an array", "tables.numpy_arrays", Bytes(0, b"\x93NUMPY")),
-    _table("arrow", "a table", "tables.arrow", _is_arrow),
+    _table("sqlite", "a database", "tables.sqlite", Bytes(0, b"SQLite format 3\0"), "tables"),
     _table("parquet", "a table", "tables.parquet", Bytes(0, b"PAR1", also=is_binary), needs="duckdb"),
     Kind(
         "csv",

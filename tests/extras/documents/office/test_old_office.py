@@ -1,4 +1,4 @@
-"""Formats from before 2007: doc, ppt and msg in containers, and RTF."""
+"""Formats from before 2007: doc and msg in containers, and RTF."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from eyespan.errors import Missing, Unreadable
 from eyespan.extras.documents.mail import msg
-from eyespan.extras.documents.office import doc, docx, ppt, rtf
+from eyespan.extras.documents.office import doc, docx, rtf
 from eyespan.extras.documents.shared import ole
-from tests.extras.documents.office_files import FIXTURES, atom, group, load_without, message, presentation, word97
+from tests.extras.documents.office_files import FIXTURES, load_without, message, word97
 from tests.extras.documents.office_files import ole as container
 
 
@@ -51,39 +51,6 @@ def test_a_word_document_of_another_format_is_read_as_such():
 
 def test_a_document_without_text_is_empty():
     assert text_of(doc, word97("\r")) == ""
-
-
-# --- ppt -------------------------------------------------------------------------------------------------------------
-
-
-def test_slides_have_titles_texts_footers_and_notes():
-    shown = text_of(ppt, container(**{"PowerPoint Document": presentation()}))
-
-    assert shown == (
-        f"{ppt.NOTE}\n\n## Slide 1: Title\n\none\ntwo\n\nin a box\n\nbelow [footer]\n\nNotes:\n\n> say this\n"
-    )
-
-
-def test_a_presentation_without_a_list_of_slides_shows_its_texts():
-    data = group(1006, atom(4008, b"alone"), atom(4008, b"*"))
-
-    assert text_of(ppt, container(**{"PowerPoint Document": data})) == f"{ppt.NOTE}\n\nalone\n"
-
-
-def test_a_presentation_of_too_many_records_names_the_rest(monkeypatch):
-    monkeypatch.setattr(ppt, "MAX_RECORDS", 3)
-    data = group(1006, *[atom(4008, b"text")] * 9)
-
-    assert text_of(ppt, container(**{"PowerPoint Document": data})).endswith(
-        "[the rest is left out: more than 3 records]\n"
-    )
-
-
-def test_an_encrypted_presentation_is_called_encrypted():
-    user = bytes(12) + (0xF3D1C4DF).to_bytes(4, "little")
-
-    with pytest.raises(Unreadable, match="it is encrypted"):
-        text_of(ppt, container(**{"PowerPoint Document": b"", "Current User": user}))
 
 
 # --- msg -------------------------------------------------------------------------------------------------------------
@@ -132,7 +99,7 @@ def test_a_container_without_properties_is_no_message():
 # --- containers ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("decoder", [doc, ppt, msg])
+@pytest.mark.parametrize("decoder", [doc, msg])
 def test_a_damaged_container_is_refused(decoder):
     for data in (b"text", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), word97("x").getvalue()[:700]):
         with pytest.raises(Unreadable):

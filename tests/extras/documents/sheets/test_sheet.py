@@ -6,7 +6,6 @@ import csv
 import datetime
 import io
 import re
-import struct
 import zipfile
 
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from eyespan.errors import Missing, Unreadable
 from eyespan.extras.documents.shared import ooxml
 from eyespan.extras.documents.shared.embedded_images import Images
-from eyespan.extras.documents.sheets import cells, ods, sheet, xlsb
+from eyespan.extras.documents.sheets import cells, ods, sheet
 from tests.extras.documents.office_files import (
     FIXTURES,
     OFFICE_RELATIONS,
@@ -438,79 +437,7 @@ def test_numbers_of_a_chart_in_a_sheet_are_not_cells():
     assert "[1 chart left out: charts of xls files are not decoded]" in answer
 
 
-# --- xlsb and ods -----------------------------------------------------------------------------------------------------
-
-
-def record(code, data=b""):
-    number = bytes([code]) if code < 128 else bytes([code & 0x7F | 0x80, code >> 7])
-    return number + bytes([len(data)]) + data
-
-
-def wide(text):
-    return len(text).to_bytes(4, "little") + text.encode("utf-16-le")
-
-
-def formula(tokens, extra=b""):
-    """Return the end of a cell with a formula: flags, tokens, and what follows them."""
-    return struct.pack("<HI", 0, len(tokens)) + tokens + struct.pack("<I", len(extra)) + extra
-
-
-def test_a_binary_workbook_has_errors_formats_hidden_and_merged_cells_and_comments():
-    numbers = struct.Struct("<IIII")
-    cells_of_sheet = (
-        record(60, struct.pack("<IIIIH", 1, 2, 0, 0, 1))
-        + record(0, struct.pack("<IIHBB", 4, 0, 0, 0, 0x10))
-        + record(3, struct.pack("<IIB", 0, 0, 0x2A))
-        + record(5, struct.pack("<IId", 1, 1, 0.5))
-        + record(11, struct.pack("<IIB", 2, 0, 0x07) + formula(b"\xff"))
-        + record(9, struct.pack("<IId", 3, 0, 2) + formula(b"\x1e\1\0\x1e\1\0\3"))
-        + record(8, struct.pack("<II", 4, 0) + wide("x") + formula(b"\1\4\0\0\0", b"\4\0\0\0"))
-        + record(427, numbers.pack(4, 5, 4, 4) + formula(b"\x4c\1\0\0\0\0\xc0")[2:])
-        + record(10, struct.pack("<IIB", 5, 0, 1) + formula(b"\1\4\0\0\0", b"\5\0\0\0"))
-        + record(426, numbers.pack(4, 4, 5, 5) + b"\0" + formula(b"\x23\1\0\0\0")[2:])
-        + record(10, struct.pack("<IIB", 6, 0, 1) + formula(b""))
-        + record(427, numbers.pack(9, 9, 9, 9) + bytes(4))
-        + record(494, numbers.pack(0, 0, 1, 1) + wide("h") + wide("Page!A1"))
-        + record(494, numbers.pack(0, 0, 1, 1) + wide("") + wide(""))
-        + record(176, numbers.pack(0, 1, 0, 2))
-    )
-    package = ooxml.Package(
-        packed(
-            **{
-                "_rels/.rels": relations(a=("officeDocument", "xl/workbook.bin")),
-                "xl/_rels/workbook.bin.rels": relations(s=("worksheet", "s.bin"), t=("styles", "styles.bin")),
-                "xl/workbook.bin": record(156, b"\1\0\0\0\1\0\0\0" + wide("s") + wide("Page"))
-                + record(357)
-                + record(355)
-                + record(362, struct.pack("<IIii", 1, 0, 0, 0))
-                + record(39, struct.pack("<IBi", 0, 0, -1) + wide("Tax") + formula(b"\x3a\0\0\0\0\0\0\0\0")[2:])
-                + record(39, struct.pack("<IBi", 0, 0, 0) + wide("Own") + formula(b"\x1e\7\0")[2:])
-                + record(39, struct.pack("<IBi", 1, 0, 0) + wide("Hidden") + formula(b"\x1e\7\0")[2:])
-                + record(39, struct.pack("<IBi", 0, 0, 0) + wide("Cut")),
-                "xl/styles.bin": record(617) + record(47, bytes(16)) + record(47, b"\0\0\x09\0") + record(618),
-                "xl/s.bin": cells_of_sheet,
-                "xl/_rels/s.bin.rels": relations(c=("comments", "c.bin"), h=("hyperlink", "a.html")),
-                "xl/c.bin": record(632, wide("Ada"))
-                + record(635, struct.pack("<IIIII", 0, 4, 4, 1, 1))
-                + record(637, b"\0" + wide("so what")),
-            }
-        )
-    )
-
-    workbook = xlsb.XlsbWorkbook(package, Images(package, {}))
-    extras = workbook.extras("Page")
-
-    assert workbook.names == ["[3 defined names not shown: those of xlsb files are not decoded]"]
-    assert extras.is_hidden
-    assert extras.formulas == {}
-    assert extras.texts == {(4, 0): "#N/A", (4, 2): "#DIV/0!"}
-    assert extras.formats == {(4, 1): "0%"}
-    assert extras.header_lines() == [
-        "[5 formulas not shown, only their values: xlsb]",
-        "[hidden: rows 5; columns B-C]",
-        "[merged: A1:C2]",
-    ]
-    assert extras.blocks == ["Links:", "- B1: xl/a.html#Page!A1", "Comments:", "- B5 (Ada): so what"]
+# --- ods -------------------------------------------------------------------------------------------------------------
 
 
 OPENDOCUMENT = "urn:oasis:names:tc:opendocument:xmlns"

@@ -15,13 +15,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eyespan import Policy, Workspace, worker
+from eyespan import Workspace, worker
 from eyespan.context import CallContext
 from eyespan.dialects import pieces
 from eyespan.errors import Binary, Missing, NoMember, ReadError, ScanLimit, TimedOut, Unreadable
 from eyespan.extras.documents.tables import reader as tables
 from eyespan.extras.documents.tables import sqlite as sqlite_decoder
-from eyespan.extras.documents.tables import tabular, write_ahead
+from eyespan.extras.documents.tables import tabular
 from eyespan.model import MIB, DocumentOptions, ReadRequest, TableOptions
 from eyespan.worker.client import JobLimits, Worker
 from tests.sizes import examples, size
@@ -369,63 +369,21 @@ def test_a_database_inside_other_files(database):
     assert read(database, "a.zip", "in/app.db").parts == plain
 
 
-class TestWriteAheadLog:
-    @pytest.fixture
-    def logged(self, tmp_path):
-        """Yield a directory with a database whose second row is only in its log."""
-        made = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
-        made.execute("pragma journal_mode=wal")
-        made.execute("create table t (a)")
-        made.execute("insert into t values (1)")
-        made.execute("pragma wal_checkpoint(truncate)")
-        made.execute("insert into t values (2)")
-        yield tmp_path
-        made.close()
+def test_a_write_ahead_log_is_named_and_not_read(tmp_path):
+    made = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
+    made.execute("pragma journal_mode=wal")
+    made.execute("create table t (a)")
+    made.execute("insert into t values (1)")
+    made.execute("pragma wal_checkpoint(truncate)")
+    made.execute("insert into t values (2)")
+    before = [(path.name, path.read_bytes(), path.stat().st_mtime_ns) for path in sorted(tmp_path.iterdir())]
 
-    def test_rows_in_the_log_are_shown(self, logged):
-        text = read(logged, "a.db").parts[0].text
+    text = read(tmp_path, "a.db").parts[0].text
 
-        assert text.startswith("SQLite database, 1 table; with 1 page of its write-ahead log (-wal)\n")
-        assert shown_rows(text) == [["1"], ["2"]]
-
-    def test_nothing_is_written_beside_the_database(self, logged):
-        before = [(path.name, path.read_bytes(), path.stat().st_mtime_ns) for path in sorted(logged.iterdir())]
-
-        read(logged, "a.db")
-
-        assert [(path.name, path.read_bytes(), path.stat().st_mtime_ns) for path in sorted(logged.iterdir())] == before
-
-    def test_a_database_whose_log_is_gone_needs_no_remark(self, logged):
-        (logged / "b.db").write_bytes((logged / "a.db").read_bytes())
-
-        assert read(logged, "b.db").parts[0].text.startswith("SQLite database, 1 table\n")
-
-    @pytest.mark.parametrize("reason", ["link", "member", "size", "denied", "other log"])
-    def test_a_log_that_is_not_read_is_named(self, logged, monkeypatch, reason):
-        name, member, policy = "a.db", "", None
-        if reason == "link":
-            name = "link.db"
-            (logged / name).symlink_to("a.db")
-        elif reason == "member":
-            name, member = "a.zip", "a.db"
-            with zipfile.ZipFile(logged / name, "w") as archive:
-                archive.writestr(member, (logged / "a.db").read_bytes())
-        elif reason == "size":
-            monkeypatch.setattr(write_ahead, "MAX_BYTES", 4096)
-        elif reason == "denied":
-            policy = Policy(deny=["*-wal"])
-        else:
-            name = "b.db"
-            (logged / name).write_bytes((logged / "a.db").read_bytes())
-            (logged / "b.db-wal").write_bytes(b"7\x7f\x06\x82 but no more")
-
-        found = Workspace(logged, policy=policy).engine.read(
-            ReadRequest(name, documents=frozenset(["sqlite", "archive"]), member=member)
-        )
-
-        text = found.parts[0].text
-        assert text.startswith("SQLite database, 1 table; changes that are only in its write-ahead log (-wal) are not ")
-        assert shown_rows(text) == [["1"]]
+    assert text.startswith("SQLite database, 1 table; changes that are only in its write-ahead log (-wal) are not ")
+    assert shown_rows(text) == [["1"]]
+    assert [(path.name, path.read_bytes(), path.stat().st_mtime_ns) for path in sorted(tmp_path.iterdir())] == before
+    made.close()
 
 
 def hostile(folder, *statements, schema=()):

@@ -3,7 +3,7 @@
 A cell shows its value; a formula without a value is shown in its place. All formulas stand below the table. Numbers
 have the sign, unit or zeros that their format gives them. `params["sheet"]` selects a sheet by name or number,
 `params["range"]` an area ("B2:D20", "Sheet1!A1", "C:E", "5:9"). calamine reads the values of xlsx, xlsb and ods; the
-modules `xlsx`, `xlsb` and `ods` add the rest. The module `xls` reads workbooks from before 2007.
+modules `xlsx` and `ods` add the rest. The module `xls` reads workbooks from before 2007.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from eyespan.extras.documents.office import odf
 from eyespan.extras.documents.shared import drawings, markdown_pieces, number_formats
 from eyespan.extras.documents.shared.embedded_images import Images
 from eyespan.extras.documents.shared.ooxml import ENCRYPTED, OLE, Package, is_encrypted_ole
-from eyespan.extras.documents.sheets import biff, cells, ods, xls, xlsb, xlsx
+from eyespan.extras.documents.sheets import biff, cells, ods, xls, xlsx
 from eyespan.extras.documents.sheets.cells import Area, Extras
 
 try:
@@ -35,6 +35,10 @@ _LETTERS = re.compile(rb' r="([A-Z]{1,3})\d')
 _BOOK_RELATIONS = "xl/_rels/workbook.xml.rels"
 _MACROS = re.compile(rb"(?<=//schemas\.)microsoft\.com/office/2006/relationships/xl(?:Intl)?Macrosheet")
 """The type of sheets of macros of Excel 4, which calamine does not know; they have cells like others."""
+_ONLY_VALUES = (
+    "[an xlsb file: only values are shown; cells with errors are empty, and formulas, formats, comments, links and "
+    "charts are left out; they are shown if it is saved as xlsx]"
+)
 _EVERYTHING: Area = (0, 0, cells.MAX_ROWS - 1, cells.MAX_COLUMNS - 1)
 
 
@@ -101,9 +105,9 @@ class _PackageBook:
         """Open the workbook; sizes of parts are checked before calamine unpacks them. Raises: Unreadable."""
         self._package: Package | None = None
         self._xlsx: xlsx.XlsxWorkbook | None = None
-        self._xlsb: xlsb.XlsbWorkbook | None = None
         self._ods: dict[str, Extras] | None = None
         self.names: list[str] = []
+        self._notes: list[str] = []
         images: Images | None = None
         self._images: Images | None = None
         if data.startswith(b"PK"):
@@ -128,8 +132,7 @@ class _PackageBook:
         if self._package is None or images is None:
             return
         if self._package.names("xl/workbook.bin"):
-            self._xlsb = xlsb.XlsbWorkbook(self._package, images)
-            self.names = self._xlsb.names
+            self._notes = [_ONLY_VALUES]
         elif odf.CONTENT in self._package:
             self._ods = ods.extras_by_sheet(self._package, images)
         else:
@@ -137,8 +140,8 @@ class _PackageBook:
             self.names = self._xlsx.names
 
     def notes(self) -> list[str]:
-        """Return lines about damage of the package."""
-        return [] if self._package is None else self._package.notes()
+        """Return lines about damage of the package, and about what is not read of it."""
+        return [*self._notes, *([] if self._package is None else self._package.notes())]
 
     def blocks(self, name: str, area: Area) -> list[str]:
         """Return a sheet as blocks. Raises: Unreadable, _SheetUnreadable."""
@@ -161,8 +164,7 @@ class _PackageBook:
         return sheet_blocks(name, rows, start, area, extras)
 
     def _part_of(self, name: str) -> str:
-        workbook = self._xlsx or self._xlsb
-        return "" if workbook is None else workbook.parts.get(name, "")
+        return "" if self._xlsx is None else self._xlsx.parts.get(name, "")
 
     def _sparse_blocks(self, name: str, area: Area, extras: Extras, crowded: _Crowded) -> list[str]:
         """Return a sheet whose cells are far apart: only rows and columns with values. Raises: _SheetUnreadable."""
@@ -187,8 +189,6 @@ class _PackageBook:
 
         Raises: Unreadable.
         """
-        if self._xlsb is not None:
-            return self._xlsb.extras(name), None
         if self._ods is not None:
             return self._ods.get(name, cells.Extras()), None
         if self._xlsx is not None and self._package is not None and part in self._package:

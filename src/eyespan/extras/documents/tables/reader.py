@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from eyespan.context import CallContext
 from eyespan.errors import NoMember, ScanLimit, Unreadable
 from eyespan.escape import plural
-from eyespan.extras.documents.tables import tabular, write_ahead
+from eyespan.extras.documents.tables import tabular
 from eyespan.lines.encodings import UTF8, Encoding, Transcoder, choose
 from eyespan.lines.whole import decoded
 from eyespan.model import MIB, Document, NotePart, Selection, TableOptions
@@ -79,10 +79,7 @@ def _decoded_document(opened: Opened, context: CallContext) -> Document:
         "count": count,
         "windowed": options.count is not None,
     }
-    if opened.kind.log_suffix:
-        facts, blobs = write_ahead.decode(opened, params, context)
-    else:
-        facts, blobs = opened.decode(params, context)
+    facts, blobs = opened.decode(params, context)
     if facts.get("no_table"):
         suggestions = tuple([str(name) for name in facts.get("suggestions", ())][:10])
         raise NoMember(source.asked, member=str(options.table), suggestions=suggestions, what="table")

@@ -1,7 +1,7 @@
 """SQLite databases: the schema, and rows of their tables.
 
-The whole file is held in memory, so nothing has to be opened and nothing can be written; a larger one is refused. Pages
-of a write-ahead log that follows the database are put in their places first (`sqlite_log`). The only statements are
+The whole file is held in memory, so nothing has to be opened and nothing can be written; a larger one is refused.
+Changes that are only in a write-ahead log beside it are not read, which the answer states. The only statements are
 those below: SQL in the file is never run, views and virtual tables are not queried, and an authorizer allows only
 reading. Every statement has a time limit.
 """
@@ -14,9 +14,9 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
-from eyespan.decoders.files import read_up_to, unreadable
+from eyespan.decoders.files import unreadable
 from eyespan.escape import plural
-from eyespan.extras.documents.tables import sqlite_log, tabular
+from eyespan.extras.documents.tables import tabular
 
 MAX_BYTES = 128 << 20
 """It is held twice for a moment, within the memory limit of a job."""
@@ -41,28 +41,12 @@ _ERRORS = (sqlite3.Error, UnicodeError)
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Decode the schema and rows: `count` rows from `first` on of `table`, or of all tables if it is None.
 
-    `windowed` is True if `first` and `count` were requested. `log` is the state of the write-ahead log: "none" (there
-    is none), "unread" (it is not in `file`) or "appended", with its size `log_bytes`. Raises: Unreadable.
+    `windowed` is True if `first` and `count` were requested. Raises: Unreadable.
     """
-    log_bytes = params.get("log_bytes", 0)
-    size = file.seek(0, io.SEEK_END) - log_bytes
-    file.seek(0)
-    note = ""
-    # A database with a write-ahead log declares it here.
-    logged = read_up_to(file, _HEADER_BYTES)[18:20] == b"\2\2"
-    if logged and params.get("log") != "none":
-        note = "; changes that are only in its write-ahead log (-wal) are not shown"
-    file.seek(0)
     data = _read_file(file)
-    if log_bytes:
-        log = data[size:]
-        del data[size:]
-        changed = sqlite_log.apply(data, log, MAX_BYTES)
-        if changed is not None:
-            note = f"; with {plural(changed, 'page')} of its write-ahead log (-wal)" if changed else ""
-        del log
-    if logged:
-        data[18:20] = b"\1\1"  # SQLite would open that log
+    is_logged = data[18:20] == b"\2\2"  # it may have a write-ahead log beside it, which SQLite would open
+    if is_logged:
+        data[18:20] = b"\1\1"
     database = _Database(data, params["seconds"] * 0.8)
     try:
         facts, blocks = _one_table(database, params) if params["table"] is not None else _overview(database, params)
@@ -70,9 +54,8 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         raise unreadable(f"not a database, or a corrupt one: {_reason(error)}") from None
     finally:
         database.close()
-    if note and blocks:
-        blocks[0] += note
-        facts["logged"] = True
+    if is_logged and blocks:
+        blocks[0] += "; changes that are only in its write-ahead log (-wal) are not shown"
     return facts, ["\n\n".join(blocks).encode("utf-8", "replace")]
 
 
@@ -85,7 +68,6 @@ def rehearse() -> None:
     params = {"table": None, "first": 1, "count": 1, "windowed": False, "seconds": 10.0}
     decode(io.BytesIO(made.serialize()), params)
     decode(io.BytesIO(made.serialize()), {**params, "table": "t"})
-    sqlite_log.apply(bytearray(), b"", 0)
     made.close()
 
 
