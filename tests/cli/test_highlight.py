@@ -8,13 +8,10 @@ import re
 import pytest
 
 from eyespan.cli import highlight
+from eyespan.decoders import highlight as decoder
 from eyespan.errors import TimedOut
-from eyespan.opened import Opened
 from eyespan.outline import language_of, languages
 from tests.outline.symbol_checks import ALL
-
-pytest.importorskip("pygments", reason="the extra `color` is not installed")
-from eyespan.decoders import highlight as decoder
 
 SOURCE = 'def moor(boat):  # moor\n    """Moor\n    a boat."""\n    return 1\n'
 ESCAPE = re.compile(r"\x1b\[\d+m")
@@ -63,14 +60,7 @@ def test_an_invalid_response_means_no_colours(source, eyespan, monkeypatch, resp
             raise response
         return response
 
-    monkeypatch.setattr(Opened, "decode_bytes", answer)
-
-    assert eyespan("read", "-N", "a.py", "--color", "always")[1] == SOURCE
-
-
-def test_without_the_extra_nothing_is_started(source, eyespan, monkeypatch):
-    monkeypatch.setattr(highlight, "find_spec", lambda _: None)
-    monkeypatch.setattr(Opened, "decode_bytes", None)
+    monkeypatch.setattr(highlight, "decode_bytes", answer)
 
     assert eyespan("read", "-N", "a.py", "--color", "always")[1] == SOURCE
 
@@ -85,8 +75,8 @@ def test_every_language_has_colours_and_its_text_stays(path):
     facts, [numbers] = decode(io.BytesIO(text.encode()), {})
 
     assert any(numbers)
-    colors = [highlight.COLORS.get(style, "") for style in facts["styles"]]
-    lines = ["".join(piece for piece, _ in pieces) for pieces in highlight._colored_lines(text, numbers, colors)]
+    styles = [facts["styles"][number] for number in numbers]
+    lines = ["".join(piece for piece, _ in pieces) for pieces in highlight._pieces(text, styles)]
     assert lines == text.split("\n")
 
 

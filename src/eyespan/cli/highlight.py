@@ -1,4 +1,4 @@
-"""Colours for the source text that `eyespan read` shows on a terminal (Pygments).
+"""Colours for the source text that `eyespan read` shows on a terminal, and its page in a browser (Pygments).
 
 The lexers of Pygments run in the sandboxed worker. The response is checked as if it came from an attacker: one known
 style for each character. Text of an unknown language, a text that is too large or takes too long has no colours.
@@ -6,7 +6,7 @@ style for each character. Text of an unknown language, a text that is too large 
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.errors import ReadError
 from eyespan.model import Lines, TextPart
-from eyespan.opened import Opened
+from eyespan.opened import Opened, decode_bytes
 from eyespan.outline import language_of
 
 MAX_BYTES = 256 << 10
@@ -35,36 +35,45 @@ COLORS = {
 
 def colored_lines(opened: Opened) -> dict[int, list[tuple[str, str]]]:
     """Return the lines of a text by number, as pieces with their colour; empty if there are no colours for it."""
-    if opened.source.status.st_size > MAX_BYTES or find_spec("pygments") is None:
+    if opened.source.status.st_size > MAX_BYTES:
         return {}
     try:
         part: Any = opened.read(Lines()).parts[0]
-        if not isinstance(part, TextPart) or part.first_line != 1:
-            return {}
-        data = bytes(part.data)
-        language = language_of(opened.source.name, data[:200])
-        if not language or len(data) > MAX_BYTES:
-            return {}
-        left = opened.context.left()
-        own = CallContext(SECONDS if left is None else min(SECONDS, left))
-        facts, blobs = opened.decode_bytes(f"highlight-{language}", data, {}, own)
     except ReadError:
         return {}
+    if not isinstance(part, TextPart) or part.first_line != 1:
+        return {}
+    lines = styled_lines(bytes(part.data), opened.source.name, opened.context) or []
+    return dict(enumerate([[(piece, COLORS.get(style, "")) for piece, style in line] for line in lines], 1))
+
+
+def styled_lines(data: bytes, name: str, context: CallContext) -> list[list[tuple[str, str]]] | None:
+    """Return the lines of a source text as pieces with their style, a key of COLORS or ""; None if it has no styles.
+
+    `name` is the file's, for its language.
+    """
+    language = language_of(name, data[:200])
+    if not language or len(data) > MAX_BYTES:
+        return None
+    left = context.left()
+    own = CallContext(SECONDS if left is None else min(SECONDS, left), may_block=context.may_block)
+    try:
+        facts, blobs = decode_bytes(f"highlight-{language}", data, {}, own)
+    except ReadError:
+        return None
     text = data.decode("utf-8", "replace")
     styles = facts.get("styles")
     if not isinstance(styles, list) or len(blobs) != 1 or len(blobs[0]) != len(text):
-        return {}
-    colors = [COLORS.get(style, "") if isinstance(style, str) else "" for style in styles]
-    return dict(enumerate(_colored_lines(text, blobs[0], colors), 1))
+        return None
+    known = [style if isinstance(style, str) and style in COLORS else "" for style in styles]
+    return _pieces(text, [known[number] if number < len(known) else "" for number in blobs[0]])
 
 
-def _colored_lines(text: str, numbers: bytes, colors: list[str]) -> list[list[tuple[str, str]]]:
-    """Return the lines of a text, each as pieces of one style with the colour of that style."""
-    colored = []
-    start = 0
+def _pieces(text: str, styles: Sequence[str]) -> list[list[tuple[str, str]]]:
+    """Return the lines of a text, each as pieces of one style."""
+    lines, start = [], 0
     for line in text.split("\n"):
-        chars = zip(line, numbers[start : start + len(line)], strict=True)
-        runs = [(number, "".join([char for char, _ in run])) for number, run in groupby(chars, itemgetter(1))]
-        colored.append([(piece, colors[number] if number < len(colors) else "") for number, piece in runs])
+        runs = groupby(zip(line, styles[start : start + len(line)], strict=True), itemgetter(1))
+        lines.append([("".join([char for char, _ in run]), style) for style, run in runs])
         start += len(line) + 1
-    return colored
+    return lines

@@ -6,9 +6,10 @@ import json
 
 import pytest
 
+from eyespan.cli.options import Arguments
 from eyespan.dialects import dialect_names
 from eyespan.extras.hosts.transcripts import HostRead, sessions, shell_read
-from eyespan.extras.hosts.why import HeldLines
+from eyespan.extras.hosts.why import HeldLines, LiveReport
 from eyespan.tokens import estimate
 
 
@@ -155,3 +156,23 @@ def test_a_missing_transcript_is_an_error(tmp_path, eyespan):
 
     assert code == 1
     assert "none.jsonl: no such file" in err.lower()
+
+
+def test_a_live_report_ends_with_the_figures_of_the_command(tmp_path, eyespan):
+    (tmp_path / "a.py").write_text("x\n")
+    transcript = written(tmp_path / "a.jsonl", claude_code(tmp_path, tmp_path / "a.py", {}, "1\tx"))
+    live = LiveReport([transcript], Arguments({}, []))
+
+    begun = live()
+    live.thread.join()
+
+    assert begun["reads"] in (0, 1)
+    assert live() == json.loads(eyespan("why", transcript, "--json")[1]) | {"is_complete": True, "error": None}
+
+
+def test_a_live_report_names_a_transcript_that_cannot_be_read(tmp_path):
+    live = LiveReport([str(tmp_path / "none.jsonl")], Arguments({}, []))
+    live()
+    live.thread.join()
+
+    assert live()["error"].endswith("No such file or directory")

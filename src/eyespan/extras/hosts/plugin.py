@@ -11,6 +11,8 @@ COMMANDS = {
     "setup": Command("[HOST]", "add eyespan to a host's configuration", "eyespan.extras.hosts.setup_command"),
     "why": Command("TRANSCRIPT...", "show what the reads of a host cost", "eyespan.extras.hosts.why"),
 }
+TRANSCRIPT_REPORT = "eyespan.extras.hosts.why:LiveReport"
+"""The report that the page shows."""
 DEPENDENCIES = {
     "langchain_core": "langchain",
     "agents": "openai-agents",

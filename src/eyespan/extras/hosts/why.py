@@ -7,7 +7,9 @@ import os
 import re
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from threading import Thread
 from typing import Any
 
 from eyespan.cli.options import Arguments, Parser, UsageError, whole_number
@@ -28,6 +30,7 @@ already had, and what the same reads of today's files cost in each dialect.
   eyespan why ~/.claude/projects/my-project      Claude Code, all sessions
   eyespan why ~/.codex/sessions/2026             Codex
   eyespan why ~/.gemini/tmp/*/chats --json       Gemini CLI, as JSON
+  eyespan view --why ~/.claude/projects          the same in the browser
 
 It reads the transcripts and the files they name, below the directory that each
 session worked in or below --root, and sends nothing anywhere. Tokens are
@@ -72,6 +75,32 @@ def _show_progress(session: Transcript | None) -> None:
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K" + (visible(os.path.basename(session.source))[:70] if session else ""))
         sys.stderr.flush()
+
+
+class LiveReport:
+    """The report of transcripts for the page, which grows session by session in a thread of its own."""
+
+    def __init__(self, paths: list[str], arguments: Arguments) -> None:
+        self._paths = paths
+        self._arguments = arguments
+        self._state: dict[str, Any] = {**WhyReport().as_json(), "is_complete": False, "error": None}
+        self.thread = Thread(target=self._run, daemon=True)
+
+    def __call__(self) -> dict[str, Any]:
+        """Return the figures so far; the first call starts the work."""
+        with suppress(RuntimeError):  # it was started before
+            self.thread.start()
+        return self._state
+
+    def _run(self) -> None:
+        report, error = WhyReport(), None
+        try:
+            for session in sessions(self._paths):
+                report.add(session, self._arguments)
+                self._state = {**self._state, **report.as_json()}
+        except (OSError, UsageError) as failure:
+            error = in_plain_words(failure) if isinstance(failure, OSError) else str(failure)
+        self._state = {**self._state, "is_complete": True, "error": error}
 
 
 @dataclass(slots=True)
@@ -138,7 +167,7 @@ class WhyReport:
             "tokens": self.tokens,
             "held_tokens": self.held,
             "repeated_reads": self.repeated,
-            "compared": {"reads": self.compared, "tokens": self.compared_tokens, "dialects": self.by_dialect},
+            "compared": {"reads": self.compared, "tokens": self.compared_tokens, "dialects": dict(self.by_dialect)},
             "not_compared": self.missing,
             "files": {
                 path: {"reads": cost.reads, "tokens": cost.tokens, "held_tokens": cost.held}

@@ -17,9 +17,12 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 
 from eyespan import Workspace
+from eyespan.cli.options import Arguments
+from eyespan.extras.hosts.why import LiveReport
 from eyespan.extras.http.page.activity import Activity
 from eyespan.extras.http.page.api import Api, WorkspaceBackend
 from eyespan.extras.http.page.local_server import ViewServer
+from tests.extras.hosts.test_why import claude_code
 from tests.extras.http.page.command import Browser, running
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="no browser driver: `make browser` installs it")
@@ -253,7 +256,7 @@ def test_the_start_shows_costs_largest_files_and_hidden_names(browser):
     largest = rows(browser, "largest")
 
     assert re.fullmatch(
-        r"Reading these 6 files costs [\d,]+ tokens in your host’s tool \(claude\), [\d,]+ with native: \d+ % less\.",
+        r"Reading these 6 files costs [\d,]+ tokens in your host’s tool \(claude\), [\d,]+ with native: \d+ % \w+\.",
         lead,
     )
     assert [row[0] for row in largest][:2] == ["src/app.py", "paper.pdf"]
@@ -289,7 +292,7 @@ def test_the_tree_is_one_tab_stop_with_arrow_keys(browser):
     browser.execute_script("arguments[0].focus()", stops[0])
     press(browser, Keys.END)
     last = focused(browser)
-    press(browser, Keys.ARROW_RIGHT)
+    press(browser, Keys.HOME, Keys.ARROW_RIGHT)
     wait(lambda: any(item.text == "app.py" for item in browser.find_elements("css selector", "#tree button")))
     press(browser, Keys.ARROW_RIGHT, Keys.ARROW_DOWN)
     inner = focused(browser)
@@ -297,7 +300,7 @@ def test_the_tree_is_one_tab_stop_with_arrow_keys(browser):
     above = focused(browser)
     press(browser, Keys.ARROW_LEFT)
 
-    assert (len(stops), last, inner, above) == (1, "src/", "app.py", "src/")
+    assert (len(stops), last, inner, above) == (1, "shot.png", "app.py", "src/")
     assert not any(item.text == "app.py" for item in browser.find_elements("css selector", "#tree button"))
     assert len(browser.find_elements("css selector", "#tree button[tabindex='0']")) == 1
 
@@ -320,7 +323,7 @@ def test_a_text_is_shown_as_the_model_receives_it(browser):
     click(browser, "app.py")
     text = wait(lambda: "L1: def main():" in answers(browser) and answers(browser))
 
-    assert re.match(r"codex: [\d,]+ tokens\n", text)
+    assert re.match(r"codex: [\d,]+ tokens 1 block", text)
     assert "native: " in text
 
 
@@ -394,12 +397,12 @@ def test_copy_buttons_copy_what_they_name(browser, server, tree):
     call = {"name": "read_file", "arguments": {"file_path": f"{tree}/src/a b.txt"}}
     ran = subprocess.run([sys.executable, "-c", found["Python"]], capture_output=True, text=True, check=True)
 
-    assert text_of(browser, "#copied") == "Host configuration: copied"
+    assert text_of(browser, "#copied") == "Host: copied"
     assert json.loads(found["Call"]) == call
     assert found["Answer"] == "L1: a name with a space"
     assert ran.stdout == "L1: a name with a space\n"
     assert json.loads(found["curl"].split(" -d ")[1].strip("'"))["params"] == call
-    assert json.loads(found["Host configuration"]) == {
+    assert json.loads(found["Host"]) == {
         "mcpServers": {"eyespan": {"command": "eyespan", "args": ["serve", "--dialect", "codex", str(tree)]}}
     }
 
@@ -466,7 +469,7 @@ def test_activity_is_live(browser, server):
     write_reads(server, *[{"path": "x.py", "range": lines} for lines in ("1-9", "5-7", "40-60")])
     row = wait(lambda: [row for row in rows(browser, "heat") if row[0] == "x.py" and "40-60" in row])
 
-    assert row == [["x.py", "3", "1", "0", "27", "3,702", "1-9,", "5-7,", "40-60"]]
+    assert row == [["x.py", "3", "1", "0", "27", "3,702", "1-9,", "40-60"]]
     assert "tokens read again unchanged, in " in text_of(browser, "#totals")
     assert len(browser.find_elements("css selector", ".heat rect")) >= 3
     assert not browser.find_element("id", "preview").is_displayed()
@@ -506,6 +509,37 @@ def test_a_filter_is_part_of_the_address(browser, server):
     assert read_files(browser) == ["y.py"]
 
 
+# --- transcripts -----------------------------------------------------------------------------------------------------
+
+
+def test_transcripts_are_offered_with_the_command_that_shows_them(browser):
+    browser.find_element("id", "show-why").click()
+
+    assert "eyespan view --why ~/.claude/projects" in text_of(browser, "#why-note")
+    assert not browser.find_element("id", "why-found").is_displayed()
+    assert state_of(browser) == {"view": "why"}
+
+
+def test_the_reads_of_a_host_are_counted_and_compared(browser, harbour):
+    browser.get(f"{harbour.url}#{harbour.new_token()}")
+    wait(lambda: is_ready(browser))
+    visit(browser, harbour, view="why")
+    wait(lambda: text_of(browser, "#why-note").startswith("2 transcripts"))
+    lead, compared, files = text_of(browser, "#why-lead"), rows(browser, "again"), rows(browser, "costly")
+    browser.execute_script("navigator.clipboard.writeText = async (text) => { window.text = text; }")
+    browser.find_element("id", "copy-why").click()
+    report = wait(lambda: browser.execute_script("return window.text"))
+    browser.execute_script("arguments[0].click()", browser.find_element("link text", "src/boats.py"))
+    wait(lambda: "The boats of a harbour" in answers(browser))
+
+    assert re.match(r"5 reads of Claude Code cost [\d,]+ tokens\. [\d,]+ of them \(\d+ %\)", lead)
+    assert compared[0][:2] == ["your", "host"]
+    assert {row[0] for row in compared[1:]} >= {"native", "codex", "claude"}
+    assert [row[:2] for row in files] == [["docs/guide.md", "1"], ["src/boats.py", "3"], ["README.md", "1"]]
+    assert report.startswith("5 reads of Claude Code: ")
+    assert "| native | " in report
+
+
 # --- layouts ---------------------------------------------------------------------------------------------------------
 
 BOATS = '''\
@@ -538,6 +572,19 @@ class Harbour:
 '''
 
 
+def write_transcripts(directory, root):
+    """Write two sessions of Claude Code: each file is read, and one of them again in parts."""
+    directory.mkdir()
+    for number, names in enumerate((("src/boats.py", "docs/guide.md", "src/boats.py"), ("README.md", "src/boats.py"))):
+        records = []
+        for name in names:
+            lines = (root / name).read_text().splitlines()[: None if name == "docs/guide.md" else 20]
+            answer = "".join([f"{n:6}\t{line}\n" for n, line in enumerate(lines, 1)])
+            records += claude_code(root, root / name, {"limit": len(lines)}, answer, len(records))
+        (directory / f"{number}.jsonl").write_text("".join([json.dumps(record) + "\n" for record in records]))
+    return directory
+
+
 @pytest.fixture(scope="module")
 def harbour():
     """A server with files and reads as in a project, for the images."""
@@ -554,12 +601,19 @@ def harbour():
         (root / ".env").write_text("KEY=1\n")
         shutil.copy(FIXTURES / "pdfs" / "unicode.pdf", root / "docs" / "paper.pdf")
         with Workspace(root) as workspace:
-            server = ViewServer(Api(WorkspaceBackend(workspace, Activity(str(log)))))
+            transcripts = write_transcripts(Path(directory, "transcripts"), root)
+            report = LiveReport([str(transcripts)], Arguments({}, []))
+            server = ViewServer(Api(WorkspaceBackend(workspace, Activity(str(log)), report)))
             server.log = log
             for n in range(240):
-                path = ("src/boats.py", "docs/guide.md", "src/tides.json")[n * n % 7 % 3]
-                first = n * 37 % 200 + 1
-                read = {"path": path, "range": f"{first}-{first + 40}", "tokens": 300 + n * n % 1700, "bytes": 1500}
+                path, lines = (("src/boats.py", 26), ("docs/guide.md", 302), ("src/tides.json", 1602))[n * n % 7 % 3]
+                first = n * 37 % lines + 1
+                read = {
+                    "path": path,
+                    "range": f"{first}-{min(lines, first + 40)}",
+                    "tokens": 300 + n * n % 1700,
+                    "bytes": 1500,
+                }
                 read |= {"caller": ("codex/0.166", "claude-code/3.1")[n % 2], "dialect": ("codex", "native")[n % 2]}
                 if n % 29 == 28:
                     read |= {"path": ".env", "range": None, "verdict": "refused", "code": "policy_denied", "tokens": 0}
@@ -576,6 +630,7 @@ VIEWS = {
     "differences": {"file": "src/boats.py", "dialect": "codex", "compare": "native", "diff": "1"},
     "paper": {"file": "docs/paper.pdf", "dialect": "claude"},
     "activity": {"view": "activity", "caller": "codex/0.166"},
+    "why": {"view": "why"},
 }
 
 
@@ -590,6 +645,7 @@ def test_every_view_fits_and_is_accessible(browser, harbour, name, width, scheme
     visit(browser, harbour, **VIEWS[name])
     wait(lambda: name != "start" or text_of(browser, "#cost").startswith("Reading these "))
     wait(lambda: name != "activity" or text_of(browser, "#totals"))
+    wait(lambda: name != "why" or text_of(browser, "#why-note").startswith("2 transcripts"))
     keep(browser, f"{name}-{width}-{scheme}")
     over = browser.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
     assert over <= 0

@@ -154,11 +154,22 @@ def test_all_files_have_sizes_and_hidden_names_are_counted_by_rule(server):
 
 
 def test_files_are_measured_without_a_trace_in_the_activity(server):
-    tokens = call(server, dialect="codex", files=["a.txt", ".env", "none"])["tokens"]
+    costs = call(server, dialect="codex", files=["a.txt", ".env", "none"])["costs"]
     read = call(server, dialect="codex", file={"path": "a.txt"})["tokens"]
     events = json.loads(ask(server, "GET", "api/activity")[1])["events"]
 
-    assert (tokens, len(events)) == ([read, None, None], 1)
+    assert (costs, len(events)) == ([{"tokens": read, "is_whole": True}, None, None], 1)
+
+
+def test_a_long_file_is_measured_whole(server, tmp_path):
+    (tmp_path / "tree" / "long.py").write_text("x = 1\n" * 5000)
+    (tmp_path / "tree" / "longer.py").write_text("x = 1\n" * 100_000)
+
+    costs = call(server, dialect="codex", files=["long.py", "longer.py"])["costs"]
+    first = call(server, dialect="codex", file={"path": "long.py"})["tokens"]
+
+    assert [cost["is_whole"] for cost in costs] == [True, False]
+    assert costs[0]["tokens"] > 2 * first
 
 
 @pytest.mark.parametrize("files", [None, "a.txt", {}, [1]])
@@ -280,8 +291,8 @@ def test_previews_are_activity_too(server, tmp_path):
 
     assert [event["caller"] for event in found["events"]] == ["this page"] * 3
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]{12}Z", event["time"]) for event in found["events"])
-    rows = [(row["path"], row["reads"], row["again"], row["ranges"]) for row in found["files"]]
-    assert rows == [("a.txt", 3, 2, ["1-2"]), ("<img src=x onerror=alert(1)>.txt", 1, 0, ["1-1"])]
+    rows = [(row["path"], row["reads"], row["again"], [part["last"] for part in row["heat"]]) for row in found["files"]]
+    assert rows == [("a.txt", 3, 2, [2]), ("<img src=x onerror=alert(1)>.txt", 1, 0, [1])]
     assert (found["totals"]["reads"], found["totals"]["again"]) == (3, 2)
 
 

@@ -146,7 +146,6 @@ class _FileSums:
             reads = sum([count for (low, high), count in self._ranges.items() if low <= first <= high])
             if reads:
                 heat.append({"first": first, "last": following - 1, "reads": reads})
-        ranges = [f"{first}-{last}" for first, last in sorted(self._ranges)]
         return {
             "path": self.path,
             "reads": self.reads,
@@ -154,7 +153,6 @@ class _FileSums:
             "again": self.again,
             "bytes": self.bytes,
             "tokens": self.tokens,
-            "ranges": ranges[:MAX_RANGES],
             "heat": heat[:MAX_RANGES],
         }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qs
 
@@ -28,10 +28,13 @@ if TYPE_CHECKING:
     from eyespan.guard.tree import Survey
 
 
+Report = Callable[[], dict[str, Any]]
 MAX_NAMES = 10_000
 """Names of one directory, or of all files, that are sent."""
 MAX_COSTS = 25
 """Files that one request measures."""
+MAX_CALLS = 20
+"""Calls for one file that is measured."""
 STATUS_BY_CODE = {INVALID_PARAMS: 400, METHOD_NOT_FOUND: 404, BUSY: 503, INTERNAL_ERROR: 500}
 
 
@@ -41,6 +44,9 @@ class Backend(Protocol):
     roots: Sequence[str]
     is_local: bool
     """The page belongs to the user of this machine: it measures files at its start and counts the hidden names."""
+
+    report: Report | None
+    """What the reads of a host's transcripts cost, as far as they are counted."""
 
     def toolsets(self) -> Mapping[str, Sequence[Tool]]:
         """Return the tools by dialect."""
@@ -66,9 +72,10 @@ class WorkspaceBackend:
 
     is_local = True
 
-    def __init__(self, workspace: Workspace, activity: Activity) -> None:
+    def __init__(self, workspace: Workspace, activity: Activity, report: Report | None = None) -> None:
         self._workspace = workspace
         self._activity = activity
+        self.report = report
         self.roots: Sequence[str] = [root.path for root in workspace.roots]
 
     def toolsets(self) -> dict[str, Sequence[Tool]]:
@@ -110,6 +117,8 @@ class Api:
             return self.files(context)
         if method == "activity":
             return self._backend.since(params["after"])
+        if method == "why" and self._backend.report is not None:
+            return self._backend.report()
         raise RpcError(METHOD_NOT_FOUND, "no such page")
 
     def state(self) -> dict[str, Any]:
@@ -121,7 +130,12 @@ class Api:
                 for tool in tools
             ]
             dialects.append({"name": name, "summary": dialect_class(name).summary, "tools": specs})
-        return {"roots": list(self._backend.roots), "dialects": dialects, "is_local": self._backend.is_local}
+        return {
+            "roots": list(self._backend.roots),
+            "dialects": dialects,
+            "is_local": self._backend.is_local,
+            "has_report": self._backend.report is not None,
+        }
 
     def names(self, path: str, context: CallContext) -> dict[str, Any]:
         """Return the names in a directory."""
@@ -160,17 +174,32 @@ class Api:
         }
 
     def _costs(self, tool: Tool, paths: Any, context: CallContext) -> dict[str, Any]:
-        """Return the tokens of the first answer for each file, None for a refused one; fewer if time runs out."""
+        """Return what reading each file whole costs, None for a refused one; fewer if time runs out."""
         if not isinstance(paths, list):
             raise _bad_request("files must be a list of paths")
-        tokens: list[int | None] = []
+        costs: list[dict[str, Any] | None] = []
         for path in paths[:MAX_COSTS]:
-            if tokens and context.is_half_over:
+            if costs and context.is_half_over:
                 break
-            reply, _ = self._backend.call(tool, self._arguments_of(tool, {"path": path}), context)
-            tokens.append(None if reply.error is not None else reply.facts["tokens"])
+            costs.append(self._cost(tool, path, context))
+        return {"costs": costs}
+
+    def _cost(self, tool: Tool, path: Any, context: CallContext) -> dict[str, Any] | None:
+        """Read a file and what each answer left out; return the tokens, and whether that was everything."""
+        calls, tokens = [self._arguments_of(tool, {"path": path})], 0
+        for made, arguments in enumerate(calls):  # it grows
+            if made == MAX_CALLS or (made and context.is_half_over):
+                return {"tokens": tokens, "is_whole": False}
+            reply, _ = self._backend.call(tool, arguments, context)
             context.memory.deliver()
-        return {"tokens": tokens}
+            if reply.error is not None:
+                return None if not made else {"tokens": tokens, "is_whole": False}
+            tokens += reply.facts["tokens"]
+            following = [forms.following(tool.dialect, arguments, one) for one in reply.facts.get("left_out", ())]
+            if None in following:
+                return {"tokens": tokens, "is_whole": False}
+            calls += [one for one in following if one is not None]
+        return {"tokens": tokens, "is_whole": True}
 
     def call(self, request: Mapping[str, Any], context: CallContext) -> dict[str, Any]:
         """Make one tool call and return its blocks, as the model receives them. Raises: RpcError, WouldBlock."""

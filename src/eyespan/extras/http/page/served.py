@@ -57,6 +57,7 @@ class CallerBackend:
     """The files, tools and reads of one caller."""
 
     is_local = False
+    report: api.Report | None = None
 
     def __init__(self, service: Service, holder: str, ring: ReadRing) -> None:
         self._service = service

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from eyespan import plugins
 from eyespan.cli.options import Arguments, Parser, UsageError, text, whole_number
 from eyespan.extras.http.page.activity import Activity
 from eyespan.extras.http.page.api import Api, WorkspaceBackend
@@ -22,8 +23,9 @@ file and a dialect, and see every block with its tokens, what was left out, and
 why a read was refused. A second dialect stands beside the first.
 
   eyespan view
-  eyespan view --audit reads.jsonl    with the reads of a running server, live
-  eyespan view --no-open --port 8080  print the address only
+  eyespan view --audit reads.jsonl         the reads of a running server, live
+  eyespan view --why ~/.claude/projects    what the reads of your host cost
+  eyespan view --no-open --port 8080       print the address only
 
 The page is served on this machine only. It asks for the token that the command
 prints, unless the command opens it. A token is valid once; after that a cookie
@@ -44,6 +46,9 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--audit", metavar="FILE", type=text, help="show the reads in this log of `eyespan serve --audit`"
     )
+    parser.add_argument(
+        "--why", metavar="PATH", type=text, help="show the report of `eyespan why` for a host's transcripts"
+    )
     parser.add_argument("--no-open", action="store_true", help="do not open the browser")
 
 
@@ -51,8 +56,10 @@ def main(arguments: Arguments) -> int:
     """Serve the page until it is interrupted."""
     arguments.reject_operands("view")
     workspace = arguments.workspace()
+    transcripts = arguments.values.get("why")
+    report = plugins.load(plugins.own("TRANSCRIPT_REPORT")[0])([transcripts], arguments) if transcripts else None
     try:
-        backend = WorkspaceBackend(workspace, Activity(arguments.values.get("audit")))
+        backend = WorkspaceBackend(workspace, Activity(arguments.values.get("audit")), report)
         port = arguments.values.get("port", 0)
         server = ViewServer(Api(backend), port, deadline_seconds=workspace.deadline_seconds)
     except OSError as error:

@@ -37,7 +37,7 @@ async function ask(path, body) {
     options.headers["Content-Type"] = "application/json";
     options.body = JSON.stringify(body);
   }
-  const answer = await fetch(path, options);
+  const answer = await fetch(path, options).catch(() => { throw new Error("The server does not answer. Is the command that started this page still running?"); });
   if (answer.ok) return answer.json();
   if (answer.status === 401) {
     at("enter").hidden = false;
@@ -81,21 +81,21 @@ const toolOf = (name, toolName) => {
 };
 
 // Show what the address says. A call is made again only if it is another one.
+const VIEWS = { preview: "", activity: "Activity", why: "Transcripts" };
 let shownCall = "";
 function apply() {
   if (!server) return;
   const now = place();
-  const isActivity = now.view === "activity";
-  at("preview").hidden = isActivity;
-  at("activity").hidden = !isActivity;
-  for (const [id, isHere] of [["show-preview", !isActivity], ["show-activity", isActivity]]) {
-    if (isHere) at(id).setAttribute("aria-current", "page");
-    else at(id).removeAttribute("aria-current");
+  const view = Object.hasOwn(VIEWS, now.view) ? now.view : "preview";
+  for (const each of Object.keys(VIEWS)) {
+    at(each).hidden = each !== view;
+    at(`show-${each}`).href = link({ ...now, view: each === "preview" ? "" : each });
+    if (each === view) at(`show-${each}`).setAttribute("aria-current", "page");
+    else at(`show-${each}`).removeAttribute("aria-current");
   }
-  at("show-preview").href = link({ ...now, view: "" });
-  at("show-activity").href = link({ ...now, view: "activity" });
-  document.title = isActivity ? "Activity · eyespan" : now.file ? `${now.file} · eyespan` : "eyespan: what your agent sees";
-  if (isActivity) { showFilters(now); look(); return; }
+  document.title = VIEWS[view] ? `${VIEWS[view]} · eyespan` : now.file ? `${now.file} · eyespan` : "eyespan: what your agent sees";
+  if (view === "activity") { showFilters(now); look(); return; }
+  if (view === "why") { lookWhy(); return; }
   const name = has(now.dialect) ? now.dialect : firstDialect();
   at("dialect").value = name;
   at("other").value = has(now.compare) ? now.compare : "";
@@ -103,7 +103,8 @@ function apply() {
   at("differences").setAttribute("aria-pressed", String(now.diff === "1"));
   const isCall = Boolean(now.file || now.args);
   at("overview").hidden = isCall;
-  at("question").hidden = at("result").hidden = !isCall;
+  at("question").hidden = at("answers").hidden = !isCall;
+  if (!isCall) at("outline").hidden = true;
   markFile(now.file);
   if (!isCall) { shownCall = ""; showOverview(); return; }
   at("file-name").textContent = now.file ?? "";
@@ -161,9 +162,10 @@ async function reveal(file) {
 async function fill(list, path) {
   const found = await ask(`api/names?path=${encodeURIComponent(path || ".")}`);
   list.replaceChildren();
-  for (const entry of found.entries) {
+  const isDirectory = (entry) => entry.type === "directory";
+  for (const entry of [...found.entries.filter(isDirectory), ...found.entries.filter((each) => !isDirectory(each))]) {
     const below = path ? `${path.replace(/\/$/, "")}/${entry.name}` : entry.name;
-    if (entry.type === "directory") directory(list, entry.name, below);
+    if (isDirectory(entry)) directory(list, entry.name, below);
     else treeItem(list, entry.name, below).addEventListener("click", () => openFile(below));
   }
   const note = found.error?.message ?? (!found.entries.length ? "(empty)" : found.is_complete === false ? "(not all names)" : "");
@@ -256,7 +258,7 @@ document.addEventListener("keydown", (event) => {
 const AT_START = 300; // files that are measured without a click
 const BATCH = 10;
 let survey;
-let costs = {}; // tokens by dialect, then by file
+let costs = {}; // by dialect, then by file: tokens and is_whole; null if the tool refuses the file
 let isMeasuring = false;
 let progress = "";
 
@@ -288,9 +290,9 @@ async function measure(limit) {
         const known = (costs[name] ??= {});
         let missing = paths.slice(start, start + BATCH).filter((path) => !(path in known));
         while (missing.length) {
-          const { tokens } = await ask("api/call", { dialect: name, files: missing });
-          tokens.forEach((number, index) => { known[missing[index]] = number; });
-          missing = missing.slice(tokens.length);
+          const found = (await ask("api/call", { dialect: name, files: missing })).costs;
+          found.forEach((cost, index) => { known[missing[index]] = cost; });
+          missing = missing.slice(found.length);
         }
       }
       showOverview();
@@ -299,6 +301,8 @@ async function measure(limit) {
   showOverview();
 }
 
+const costText = (cost) => cost === null ? "refused" : cost === undefined ? "" : cost.is_whole ? cost.tokens : made("span", `over ${cost.tokens.toLocaleString()}`, { class: "number" });
+
 function showOverview() {
   if (!survey || at("overview").hidden) return;
   const host = at("host").value;
@@ -306,8 +310,8 @@ function showOverview() {
   const native = costs[has("native") ? "native" : host] ?? {};
   const files = bySize();
   const measured = files.map(([path]) => path).filter((path) => path in here && path in native);
-  const both = measured.filter((path) => here[path] !== null && native[path] !== null);
-  const sum = (known) => both.reduce((total, path) => total + known[path], 0);
+  const both = measured.filter((path) => here[path]?.is_whole && native[path]?.is_whole);
+  const sum = (known) => both.reduce((total, path) => total + known[path].tokens, 0);
   const [before, after] = [sum(here), sum(native)];
   const strong = (number) => made("strong", number.toLocaleString());
   if (!measured.length) {
@@ -327,15 +331,17 @@ function showOverview() {
     for (const [name, number, kind] of has("native") && host !== "native" ? [[host, before, "host"], ["native", after, "native"]] : [[host, before, "host"]]) {
       const bar = drawn("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
       bar.append(drawn("rect", { width: (100 * number) / most, height: 10, class: kind }));
-      at("bars").append(made("span", name), bar);
+      at("bars").append(made("span", name), bar, made("span", number.toLocaleString(), { class: "number" }));
     }
   }
   const refused = measured.filter((path) => here[path] === null).length;
   const lost = measured.filter((path) => native[path] === null).length;
   const notes = isMeasuring ? [progress] : [];
-  if (measured.length) notes.push("Each number is the first answer for a file; what exceeds the limits of a tool needs further calls.");
+  if (measured.length) notes.push("Each number is for the whole file, in as many calls as the tool needs.");
   if (refused) notes.push(`${host} refuses ${count(refused, "file")}; ${refused === 1 ? "it does" : "they do"} not count.`);
   if (lost && host !== "native" && has("native")) notes.push(`native refuses ${count(lost, "file")}.`);
+  const long = measured.length - both.length - measured.filter((path) => here[path] === null || native[path] === null).length;
+  if (long > 0) notes.push(`${count(long, "file")} cannot be read whole by both, or not in 20 calls, and ${long === 1 ? "does" : "do"} not count.`);
   if (!survey.is_complete || survey.count > survey.files.length) notes.push("There are more files than are listed here.");
   notes.push("Directories of version control and of installed packages, and what ignore files name, are left out.", ...survey.errors);
   at("cost-note").textContent = notes.join(" ");
@@ -344,7 +350,7 @@ function showOverview() {
   at("measure").textContent = measured.length ? `Measure the other ${left.toLocaleString()}` : `Measure ${count(left, "file")}`;
   at("largest-host").textContent = host;
   at("largest").tBodies[0].replaceChildren(...files.slice(0, 10).map(([path, size]) =>
-    row([fileLink(path), size, here[path] === null ? "refused" : here[path] ?? "", native[path] === null ? "refused" : native[path] ?? ""])));
+    row([fileLink(path), size, costText(here[path]), costText(native[path])])));
   at("hidden-rules").replaceChildren();
   if (survey.hidden === null) at("hidden-text").textContent = "The rules of this server hide names that its callers may not read. A read of one names its rule.";
   else {
@@ -445,6 +451,8 @@ const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 const python = (value) => JSON.stringify(value, null, 1).replace(/\n\s*/g, " ").replace(/("(?:[^"\\]|\\.)*")|\btrue\b|\bfalse\b|\bnull\b/g,
   (all, text) => text ?? { true: "True", false: "False", null: "None" }[all]);
 
+const COPY_TITLES = { Call: "the call as JSON", Answer: "the text that the model receives", curl: "the call to a server over HTTP", Python: "the call as a program", Host: "the entry of this server in a host’s configuration" };
+
 // What the copy buttons copy.
 function copies(name, toolName, answer) {
   const call = { name: toolName, arguments: answer.arguments };
@@ -469,7 +477,7 @@ function copies(name, toolName, answer) {
       `    reply = tool.call(${python(answer.arguments)})`,
       "    print(reply.text)",
     ].join("\n"),
-    "Host configuration": JSON.stringify({ mcpServers: { eyespan: { command: "eyespan", args: ["serve", "--dialect", name, ...server.roots] } } }, null, 2),
+    Host: JSON.stringify({ mcpServers: { eyespan: { command: "eyespan", args: ["serve", "--dialect", name, ...server.roots] } } }, null, 2),
   };
 }
 
@@ -488,13 +496,13 @@ async function copy(title, text) {
 function shown(name, toolName, answer) {
   const part = made("article", undefined, { class: "answer card", "aria-label": `The answer of ${name}` });
   const title = made("h2", `${name}: `);
-  title.append(made("strong", count(answer.tokens, "token")));
-  part.append(title, made("p", `${count(answer.blocks.length, "block")}, ${answer.ms} ms`, { class: "facts" }));
+  title.append(made("strong", count(answer.tokens, "token")), " ", made("small", `${count(answer.blocks.length, "block")}, ${answer.ms} ms`, { class: "facts" }));
+  part.append(title);
   part.append(made("p", `${toolName} ${JSON.stringify(answer.arguments)}`, { class: "facts call" }));
   const tools = made("div", undefined, { class: "tools", role: "group", "aria-label": "Copy" });
   tools.append(made("span", "Copy", { class: "facts" }));
   for (const [what, text] of Object.entries(copies(name, toolName, answer))) {
-    const button = made("button", what, { type: "button", "aria-label": `Copy: ${what}` });
+    const button = made("button", what, { type: "button", title: COPY_TITLES[what], "aria-label": `Copy: ${what}` });
     button.addEventListener("click", () => copy(what, text));
     tools.append(button);
   }
@@ -505,7 +513,8 @@ function shown(name, toolName, answer) {
   for (const block of answer.blocks) {
     const tokens = block.tokens === null ? "" : `, ${count(block.tokens, "token")}`;
     const cell = made("div", undefined, { class: block.type === "text" ? "text" : "other" });
-    if (block.type === "text") cell.append(made("p", `text${tokens}`, { class: "facts" }), codeOf(block));
+    if (block.type === "text" && answer.blocks.length === 1) cell.append(codeOf(block));
+    else if (block.type === "text") cell.append(made("p", `text${tokens}`, { class: "facts" }), codeOf(block));
     else cell.append(made("p", `${block.type}, ${block.media_type}${tokens}`, { class: "facts" }));
     if (block.type === "image") cell.append(made("img", undefined, { alt: "The image that the model receives", src: `data:${block.media_type};base64,${block.data}` }));
     blocks.append(cell);
@@ -607,7 +616,7 @@ function difference([name, , answer], [other, , otherAnswer]) {
   const part = made("article", undefined, { class: "answer card", "aria-label": `Differences of ${name} and ${other}` });
   const saved = answer.tokens - otherAnswer.tokens;
   part.append(made("h2", `${name}: ${count(answer.tokens, "token")}, ${other}: ${count(otherAnswer.tokens, "token")}`));
-  part.append(made("p", saved ? `${saved > 0 ? other : name} needs ${count(Math.abs(saved), "token")} less.` : "Both need the same.", { class: "facts" }));
+  part.append(made("p", saved ? `${saved > 0 ? other : name} needs ${count(Math.abs(saved), "token")} fewer.` : "Both need the same.", { class: "facts" }));
   const table = made("table", undefined, { class: "diff" });
   const head = made("thead");
   head.append(made("tr"));
@@ -675,7 +684,7 @@ function row(cells) {
   const line = made("tr");
   for (const cell of cells) {
     const column = made("td");
-    if (cell instanceof Node) { column.append(cell); if (cell.tagName === "A") column.className = "path"; }
+    if (cell instanceof Node) { column.append(cell); column.className = cell.tagName === "A" ? "path" : cell.getAttribute("class") ?? ""; }
     else {
       column.textContent = cell === null || cell === undefined ? "" : typeof cell === "number" ? cell.toLocaleString() : cell;
       if (typeof cell === "number") column.className = "number";
@@ -690,14 +699,19 @@ function heat(file) {
   if (!file.heat.length) return "";
   const end = file.heat.at(-1).last;
   const most = Math.max(...file.heat.map((part) => part.reads));
-  const strip = drawn("svg", { class: "heat", viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img", "aria-label": `lines ${file.ranges.join(", ")}` });
+  const strip = drawn("svg", { class: "heat", viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img", "aria-label": `lines 1 to ${end}` });
   for (const part of file.heat) {
     const x = (100 * (part.first - 1)) / end;
     const width = Math.max(1, (100 * (part.last - part.first + 1)) / end);
     strip.append(drawn("rect", { x, y: 0, width, height: 10, "fill-opacity": 0.25 + (0.75 * part.reads) / most }, `lines ${part.first}-${part.last}: ${count(part.reads, "read")}`));
   }
   const cell = made("div", undefined, { class: "lines" });
-  cell.append(strip, made("span", file.ranges.slice(0, 6).join(", ") + (file.ranges.length > 6 ? " …" : "")));
+  const ranges = [];
+  for (const { first, last } of file.heat) {
+    if (ranges.at(-1)?.[1] === first - 1) ranges.at(-1)[1] = last;
+    else ranges.push([first, last]);
+  }
+  cell.append(strip, made("span", ranges.slice(0, 6).map((range) => range.join("-")).join(", ") + (ranges.length > 6 ? " …" : ""), { class: "facts" }));
   return cell;
 }
 
@@ -802,6 +816,58 @@ at("filters").addEventListener("input", (event) => {
 });
 at("filters").addEventListener("submit", (event) => event.preventDefault());
 
+// --- transcripts: `eyespan why` ------------------------------------------------------------------------------------
+
+let report = null;
+
+async function lookWhy() {
+  if (at("why").hidden || report?.is_complete) return;
+  if (!server.has_report) {
+    at("why-lead").textContent = "What did the reads of your host cost, and how many of their tokens had the model seen before?";
+    at("why-note").textContent = "Start the page with a transcript or a directory of them: eyespan view --why ~/.claude/projects (Claude Code), ~/.codex/sessions (Codex) or ~/.gemini/tmp (Gemini CLI). It reads the transcripts and the files they name, and sends nothing anywhere.";
+    return;
+  }
+  try {
+    report = await ask("api/why");
+    showWhy();
+  } catch (error) { trouble(error.message); }
+}
+
+const share = (part, whole) => `${Math.round((100 * part) / Math.max(1, whole))} %`;
+const tools = () => Object.entries(report.compared.dialects).sort(([, one], [, other]) => one - other);
+
+function showWhy() {
+  const strong = (number) => made("strong", number.toLocaleString());
+  const { compared } = report;
+  if (report.reads) {
+    at("why-lead").replaceChildren(`${count(report.reads, "read")} of ${report.hosts.join(", ")} cost `, strong(report.tokens), " tokens. ",
+      strong(report.held_tokens), ` of them (${share(report.held_tokens, report.tokens)}) showed lines that the model already had, unchanged.`);
+  } else at("why-lead").textContent = report.error ?? (report.is_complete ? "There are no reads in these transcripts." : "Reading the transcripts…");
+  at("why-note").textContent = `${report.is_complete ? "" : "Counting: "}${count(report.transcripts, "transcript")}; ${count(report.repeated_reads, "read")} showed nothing new. Tokens are estimates.${report.error && report.reads ? ` ${report.error}` : ""}`;
+  at("why-found").hidden = at("copy-why").hidden = !report.reads;
+  at("again-title").textContent = `The same ${count(compared.reads, "read")} of today’s files`;
+  at("again-note").textContent = `${count(report.not_compared, "read")} could not be repeated: the file is gone, denied, outside of the directory of its session, or not shown by every tool.`;
+  const most = Math.max(1, compared.tokens, ...Object.values(compared.dialects));
+  at("again").tBodies[0].replaceChildren(...(compared.reads ? [["your host", compared.tokens], ...tools()] : []).map(([name, tokens], index) => {
+    const bar = drawn("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
+    bar.append(drawn("rect", { width: (100 * tokens) / most, height: 10, class: index ? "native" : "host" }));
+    return row([name, tokens, made("span", share(tokens, compared.tokens), { class: "number" }), bar]);
+  }));
+  const root = `${server.roots[0].replace(/\/$/, "")}/`;
+  at("costly").tBodies[0].replaceChildren(...Object.entries(report.files).slice(0, 50).map(([path, cost]) =>
+    row([path.startsWith(root) ? fileLink(path.slice(root.length)) : made("span", path, { class: "mono" }), cost.reads, cost.tokens, cost.held_tokens])));
+}
+
+at("copy-why").addEventListener("click", () => {
+  const { compared } = report;
+  const lines = [
+    `${count(report.reads, "read")} of ${report.hosts.join(", ")}: ${count(report.tokens, "token")}, ${share(report.held_tokens, report.tokens)} of them for lines that the model already had.`,
+    "", "| tool | tokens of the same reads | of the host's |", "| --- | ---: | ---: |",
+    ...[["host", compared.tokens], ...tools()].map(([name, tokens]) => `| ${name} | ${tokens.toLocaleString()} | ${share(tokens, compared.tokens)} |`),
+  ];
+  copy("Report", `${lines.join("\n")}\n`);
+});
+
 // --- start ---------------------------------------------------------------------------------------------------------
 
 at("arguments").addEventListener("submit", (event) => {
@@ -816,13 +882,14 @@ at("other").addEventListener("change", () => go({ compare: at("other").value, di
 at("differences").addEventListener("click", () => go({ diff: place().diff === "1" ? "" : "1" }));
 at("outline").addEventListener("toggle", showOutline);
 at("show-help").addEventListener("click", () => at("help").showModal());
-document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); (at("result").hidden ? at("search") : at("answers")).focus(); });
+document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); (at("answers").hidden ? at("search") : at("answers")).focus(); });
 window.addEventListener("popstate", () => { apply(); if (activity && place().view === "activity") showActivity(); });
 
 async function begin() {
   try {
     server = await ask("api/state");
     at("roots").textContent = server.roots.join(", ");
+    at("show-why").hidden = !server.is_local;
     const options = () => server.dialects.map((each) => made("option", each.name, { title: each.summary }));
     at("dialect").replaceChildren(...options());
     at("other").replaceChildren(made("option", "none", { value: "" }), ...options());
@@ -855,4 +922,4 @@ at("enter").addEventListener("submit", (event) => {
   begin();
 });
 begin();
-setInterval(look, 1000);
+setInterval(() => { look(); if (server?.has_report) lookWhy(); }, 1000);
