@@ -130,12 +130,9 @@ class Api:
                 for tool in tools
             ]
             dialects.append({"name": name, "summary": dialect_class(name).summary, "tools": specs})
-        return {
-            "roots": list(self._backend.roots),
-            "dialects": dialects,
-            "is_local": self._backend.is_local,
-            "has_report": self._backend.report is not None,
-        }
+        here = self._backend
+        facts = {"is_local": here.is_local, "has_report": here.report is not None}
+        return {"roots": list(here.roots), "dialects": dialects, **facts}
 
     def names(self, path: str, context: CallContext) -> dict[str, Any]:
         """Return the names in a directory."""
@@ -186,19 +183,16 @@ class Api:
 
     def _cost(self, tool: Tool, path: Any, context: CallContext) -> dict[str, Any] | None:
         """Read a file and what each answer left out; return the tokens, and whether that was everything."""
-        calls, tokens = [self._arguments_of(tool, {"path": path})], 0
+        calls: list[dict[str, Any] | None] = [self._arguments_of(tool, {"path": path})]
+        tokens = 0
         for made, arguments in enumerate(calls):  # it grows
-            if made == MAX_CALLS or (made and context.is_half_over):
-                return {"tokens": tokens, "is_whole": False}
-            reply, _ = self._backend.call(tool, arguments, context)
+            is_over = arguments is None or made == MAX_CALLS or (made and context.is_half_over)
+            reply = None if is_over else self._backend.call(tool, arguments, context)[0]
+            if reply is None or reply.error is not None:
+                return {"tokens": tokens, "is_whole": False} if made else None
             context.memory.deliver()
-            if reply.error is not None:
-                return None if not made else {"tokens": tokens, "is_whole": False}
             tokens += reply.facts["tokens"]
-            following = [forms.following(tool.dialect, arguments, one) for one in reply.facts.get("left_out", ())]
-            if None in following:
-                return {"tokens": tokens, "is_whole": False}
-            calls += [one for one in following if one is not None]
+            calls += [forms.following(tool.dialect, arguments, one) for one in reply.facts.get("left_out", ())]
         return {"tokens": tokens, "is_whole": True}
 
     def call(self, request: Mapping[str, Any], context: CallContext) -> dict[str, Any]:

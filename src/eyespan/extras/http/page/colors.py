@@ -11,15 +11,14 @@ from eyespan.context import CallContext
 
 Line = tuple[int, list[tuple[int, str]]]
 """The characters of the line number, then pairs of a length and a style for the rest of the line."""
-_NUMBER = re.compile(r" {0,20}L?\d{1,20}(?:\t|→|: | \| )")
-_OWN_LINE = re.compile(r">[^>]")
-"""A line of the tool itself, in an answer of `native`."""
+_PREFIX = re.compile(r" {0,20}L?\d{1,20}(?:\t|→|: | \| )|>[^>].*")
+"""What is not of the file: the number of a line, or a whole line of the tool itself in an answer of `native`."""
 
 
 def line_styles(text: str, path: str, context: CallContext) -> list[Line] | None:
     """Return the styles of each line of an answer about one file; None if there are none for it."""
     lines = text.split("\n")
-    numbers = [_prefix(line) for line in lines]
+    numbers = [found.end() if (found := _PREFIX.match(line)) else 0 for line in lines]
     if not path or not any(numbers):
         return None
     rest = "\n".join([line[size:] for size, line in zip(numbers, lines, strict=True)])
@@ -27,11 +26,3 @@ def line_styles(text: str, path: str, context: CallContext) -> list[Line] | None
     if styled is None:
         return None
     return [(size, [(len(piece), style) for piece, style in line]) for size, line in zip(numbers, styled, strict=True)]
-
-
-def _prefix(line: str) -> int:
-    """Return how many characters of a line are not of the file."""
-    if _OWN_LINE.match(line):
-        return len(line)
-    found = _NUMBER.match(line)
-    return 0 if found is None else found.end()

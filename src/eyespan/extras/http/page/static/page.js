@@ -684,7 +684,7 @@ function row(cells) {
   const line = made("tr");
   for (const cell of cells) {
     const column = made("td");
-    if (cell instanceof Node) { column.append(cell); column.className = cell.tagName === "A" ? "path" : cell.getAttribute("class") ?? ""; }
+    if (cell instanceof Node) { column.append(cell); column.className = { A: "path", SPAN: cell.className }[cell.tagName] ?? ""; }
     else {
       column.textContent = cell === null || cell === undefined ? "" : typeof cell === "number" ? cell.toLocaleString() : cell;
       if (typeof cell === "number") column.className = "number";
@@ -850,7 +850,7 @@ function showWhy() {
   const most = Math.max(1, compared.tokens, ...Object.values(compared.dialects));
   at("again").tBodies[0].replaceChildren(...(compared.reads ? [["your host", compared.tokens], ...tools()] : []).map(([name, tokens], index) => {
     const bar = drawn("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
-    bar.append(drawn("rect", { width: (100 * tokens) / most, height: 10, class: index ? "native" : "host" }));
+    bar.append(drawn("rect", { width: (100 * tokens) / most, height: 10, class: name === "native" ? "native" : index ? "others" : "host" }));
     return row([name, tokens, made("span", share(tokens, compared.tokens), { class: "number" }), bar]);
   }));
   const root = `${server.roots[0].replace(/\/$/, "")}/`;
