@@ -6,7 +6,16 @@ from hypothesis import strategies as st
 
 from eyespan import Workspace, tokens
 from eyespan.dialects.native import text_facts
-from eyespan.dialects.native.rows import Row, Style, count_fitting, extent, rows_of, runs, starts_after_gap
+from eyespan.dialects.native.rows import (
+    Row,
+    Style,
+    count_fitting,
+    extent,
+    ranges_of,
+    rows_of,
+    split_runs,
+    starts_after_gap,
+)
 from eyespan.model import CharRange, TextPart
 
 
@@ -34,7 +43,9 @@ def test_a_row_after_a_gap_is_numbered():
 
     assert Style(every=5).format(rows, [row.text for row in rows]) == ["1\ta", "", "7:3\tc"]
     assert starts_after_gap(rows) == [False, False, True]
-    assert (extent(rows), runs(rows)) == ("1-2,7:3-7", [CharRange(1, 1, 2), CharRange(7, 3, 7)])
+    runs = split_runs(rows)
+
+    assert (extent(runs), ranges_of(runs)) == ("1-2,7:3-7", [CharRange(1, 1, 2), CharRange(7, 3, 7)])
 
 
 PARTS = st.builds(

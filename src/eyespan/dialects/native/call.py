@@ -22,6 +22,7 @@ from eyespan.dialects.native.items import (
     failure,
     image_tokens,
 )
+from eyespan.dialects.native.rows import shared
 from eyespan.dialects.native.text import FileText
 from eyespan.dialects.native.text_items import TextItem, TextPlan, make_item
 from eyespan.dialects.native.wanted import WHOLE, Wanted, want_ranges
@@ -388,7 +389,7 @@ def _plan_search(target: Target, args: NativeArgs, view: View, files: Files, not
     plan = _plan(bare, replace(args, outline=False), view, files, note)
     if not isinstance(plan, TextPlan):
         raise no_such_part(target.path, opened.kind, Ranges(()))
-    found = searches.search_text(plan, search, view)
+    found = searches.search_text(plan, search, view, view.max_chars)
     if isinstance(found, TextPlan):
         return found
     if not found:
@@ -482,15 +483,15 @@ def _text_items(groups: Sequence[Sequence[TextPlan]], view: View, context: CallC
             items.pop(at, None)
             context.memory.refund(charged_bytes[at])
             before_bytes = context.memory.loan_start()
-            items[at] = _text_item(groups[at], replace(view, max_chars=max_chars))
+            items[at] = _text_item(groups[at], view, max_chars)
             charged_bytes[at] = context.memory.loan_start() - before_bytes
         cut = [at for at in cut if isinstance(item := items[at], TextItem) and item.is_cut]
     return [items[at] for at in range(len(groups))]
 
 
-def _text_item(plans: Sequence[TextPlan], view: View) -> Item:
+def _text_item(plans: Sequence[TextPlan], view: View, max_chars: int) -> Item:
     try:
-        return make_item(plans, view)
+        return make_item(plans, view, max_chars)
     except (errors.Cancelled, errors.TimedOut):
         raise
     except errors.ReadError as error:
@@ -512,9 +513,4 @@ def share(needs: Sequence[int], budget: int, names: Sequence[int]) -> list[int]:
     left = budget - 12  # the line above the names of what is left out
     while kept > 1 and (left - sum(names[kept:])) // kept < min(LEAST_SHARE, max(needs[:kept])):
         kept -= 1
-    left -= sum(names[kept:])
-    shares = [0] * len(needs)
-    for done, at in enumerate(sorted(range(kept), key=lambda at: needs[at])):
-        shares[at] = max(1, min(needs[at], left // (kept - done)))
-        left -= shares[at]
-    return shares
+    return [*shared(needs[:kept], left - sum(names[kept:])), *[0] * (len(needs) - kept)]

@@ -16,7 +16,7 @@ from eyespan import errors, tokens
 from eyespan.context import CallContext
 from eyespan.dialects import differences
 from eyespan.dialects.native import own_lines
-from eyespan.dialects.native.holdings import Digest
+from eyespan.dialects.native.holdings import digest
 from eyespan.dialects.native.items import (
     LEAST_TOKENS,
     LEFT_TOKENS,
@@ -225,9 +225,9 @@ def search_pages(opened: Opened, target: Target, search: Search, view: View) -> 
     for page in pages_of(document)[1]:
         held = HeldText(replace(document, parts=()), f"{page.note.text}\n", opened.context)
         plan = TextPlan(replace(target, piece=Pages(page.number, page.number)), held, Wanted(is_whole=True), style)
-        found = search_text(plan, replace(search, note=""), view)
+        found = search_text(plan, replace(search, note=""), view, view.max_chars)
         if isinstance(found, TextPlan):
-            items.append(make_item([found], view))
+            items.append(make_item([found], view, view.max_chars))
     asked = replace(target, pattern=search.text)
     last = document.extra["total_pages"] if piece is None or piece.last is None else piece.last
     notes = [search.note]
@@ -255,8 +255,8 @@ class ImageItem:
     def _load(self, options: DocumentOptions) -> None:
         self._document = self._opened.read(options=options)
         self._image = next(part for part in self._document.parts if isinstance(part, ImagePart))
-        digest = blake2b(self._image.data, digest_size=8).digest()
-        self._hash = f"{int.from_bytes(digest, 'big') % 10**12:012}"
+        value = blake2b(self._image.data, digest_size=8).digest()
+        self._hash = f"{int.from_bytes(value, 'big') % 10**12:012}"
         self._is_known = self._hash in self._view.known
         self._cost = 0 if self._is_known else tokens.estimate_image(self._image.data)
 
@@ -337,7 +337,7 @@ class PagesItem:
         text = "\n".join([*self._headings[:count], *self._texts[:count]])
         blocks = [block for page in self._images[:count] for block in page]
         pages = f"{shown[0]}-{shown[-1]}" if len(shown) > 1 else f"{shown[0]}"
-        value = _hash(self._document.facts.canonical, pages, text)
+        value = digest(self._document.facts.canonical, [f"{pages}\n{text}\n"])
         name = own_lines.base_name(replace(self._target, piece=None))
         header = f"{name}:p{pages}/{self._document.extra['total_pages']} #{value}"
         facts: dict[str, Any] = {
@@ -399,16 +399,9 @@ class PagesItem:
         if self._contents is not None and max_tokens >= LEAST_WITH_NOTE:
             note = own_lines.note(NO_CONTENTS)
             room -= tokens.estimate(note) + 1
-        shown = make_item([plan], self._view).show(room)
+        shown = make_item([plan], self._view, self._view.max_chars).show(room)
         lines = (*shown.lines, note) if note else shown.lines
         return replace(shown, lines=lines, left=(*shown.left, *self._rest(number)))
-
-
-def _hash(path: str, pages: str, text: str) -> str:
-    digest = Digest(path)
-    digest.add(pages)
-    digest.add(text)
-    return digest.value()
 
 
 def plan_difference(target: Target, view: View, open_file: Callable[[Target], Opened]) -> Item | TextPlan:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from eyespan import errors, kinds
 from eyespan.context import CallContext
 from eyespan.dialects.native.holdings import as_hash, hash_row
-from eyespan.dialects.native.rows import Row, as_selector_range, rows_of, runs
+from eyespan.dialects.native.rows import Row, as_selector_range, ranges_of, rows_of, split_runs
 from eyespan.dialects.native.text import FileText
 from eyespan.model import CharRange, Lines
 from eyespan.selectors import Range, Ranges, Target, parse_ranges, write_piece, write_target
@@ -40,7 +40,7 @@ def changed(dialect: Native, engine: Engine) -> list[str]:
                 opened = files.open(target)
                 if opened.kind is kinds.TEXT:
                     text = FileText(opened)
-                    for run in runs([Row(number, 1, "") for number in sorted(held)]):
+                    for run in _runs(held):
                         now |= {row.number: hash_row(row, row.text) for row in rows_of(text.read(run)[0])}
         except errors.ReadError:
             found.append(write_target(target))
@@ -88,6 +88,10 @@ def _numbers(ranges: Iterable[Range]) -> set[int]:
 
 
 def _selector(target: Target, numbers: Iterable[int]) -> str:
-    found = runs([Row(number, 1, "") for number in sorted(numbers)])
+    found = _runs(numbers)
     ranges = tuple([as_selector_range(CharRange(one.first, 1, one.last)) for one in found])
     return write_target(replace(target, piece=Ranges(ranges)))
+
+
+def _runs(numbers: Iterable[int]) -> list[CharRange]:
+    return ranges_of(split_runs([Row(number, 1, "") for number in sorted(numbers)]))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from eyespan import tokens
 from eyespan.dialects import redaction
 from eyespan.dialects.native import own_lines, text_facts
 from eyespan.dialects.native.fold import Gap, fold
-from eyespan.dialects.native.holdings import digest
+from eyespan.dialects.native.holdings import digest, hashed_lines
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS
-from eyespan.dialects.native.rows import Row, count_fitting, extent, place_after, split_runs, starts_after_gap
+from eyespan.dialects.native.rows import Row, count_fitting, extent, place_after, shared, split_runs, starts_after_gap
 from eyespan.dialects.pieces import AROUND_LINES
 from eyespan.lines.encodings import UNSURE
 from eyespan.model import CharRange
@@ -52,27 +52,17 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """Text ready to be shown."""
+    """Rows that fit, what is left to read, what is hidden between them, and all of it ready to be shown."""
 
-    lines: list[str]
     rows: Sequence[Row]
-    """The rows among the lines."""
     texts: Sequence[str]
     """The text shown for each row."""
-    hash: str
-    left: list[CharRange]
-    """What is left to read."""
-    gaps: Sequence[Gap] = ()
-    """What is hidden between the rows."""
-
-
-class Chosen(NamedTuple):
-    """Rows that fit, the text shown for them, what is left to read, and what is hidden between them."""
-
-    rows: Sequence[Row]
-    texts: Sequence[str]
     left: list[CharRange]
     gaps: Sequence[Gap] = ()
+    lines: Sequence[str] = ()
+    hash: str = ""
+    runs: Sequence[Sequence[Row]] = ()
+    """The rows in runs without a gap."""
 
 
 def fit(frame: Frame, loaded: Loaded, max_tokens: int | None = None, outline: Outline | None = None) -> Fitted:
@@ -80,13 +70,12 @@ def fit(frame: Frame, loaded: Loaded, max_tokens: int | None = None, outline: Ou
 
     An outline precedes the first lines of a large file, and names what is hidden of a symbol.
     """
-    chosen = Chosen(loaded.rows, loaded.texts, [])
+    chosen = Fitted(loaded.rows, loaded.texts, [])
     if not loaded.rows:
-        header = own_lines.header(f"{frame.name}: {_notes(loaded, ())}")
-        return Fitted([header], (), (), "", [])
+        return replace(chosen, lines=[own_lines.header(f"{frame.name}: {_notes(loaded, ())}")])
     listed: list[str] = []
     if max_tokens is not None:
-        around = [header_of(frame, loaded, loaded.rows[:1], "0" * 12), _notes(loaded, loaded.rows), frame.base]
+        around = [header_of(frame, loaded, [loaded.rows[:1]], "0" * 12), _notes(loaded, loaded.rows), frame.base]
         around += [line for _, line in frame.held]
         room = max(LEAST_TOKENS, max_tokens - tokens.estimate(own_lines.write(around)) - LEFT_TOKENS)
         if loaded.wanted.is_whole and outline is not None and len(outline.symbols) > 1:
@@ -95,38 +84,40 @@ def fit(frame: Frame, loaded: Loaded, max_tokens: int | None = None, outline: Ou
             chosen = _folded(frame, loaded, outline, room)
         else:
             chosen = _fitting_rows(frame, loaded, room)
-    rows, texts = chosen.rows, chosen.texts
-    value = digest(frame.key, rows, texts)
-    lines = [*listed, own_lines.header(header_of(frame, loaded, rows, value)), *_written(frame, loaded, chosen)]
-    notes = _notes(loaded, rows)
+    runs = split_runs(chosen.rows)
+    value = digest(frame.key, hashed_lines(chosen.rows, chosen.texts))
+    lines = [*listed, own_lines.header(header_of(frame, loaded, runs, value)), *_written(frame, loaded, chosen, runs)]
+    notes = _notes(loaded, chosen.rows)
     if notes:
         lines.append(own_lines.note(notes))
     if outline is not None and not outline.symbols and "not finished" in outline.hint:
         lines.append(own_lines.note(f"{outline.hint}, so it is left out"))
-    return Fitted(lines, rows, texts, value, chosen.left, chosen.gaps)
+    return Fitted(chosen.rows, chosen.texts, chosen.left, chosen.gaps, lines, value, runs)
 
 
-def _written(frame: Frame, loaded: Loaded, chosen: Chosen) -> list[str]:
+def _written(frame: Frame, loaded: Loaded, chosen: Fitted, runs: Sequence[Sequence[Row]]) -> list[str]:
     """Return the rows with a line for everything between them: what is held, hidden, or was not asked for."""
     between = sorted([*frame.held, *[(gap.first, gap.line()) for gap in chosen.gaps]], reverse=True)
-    lines: list[str] = []
     formatted = frame.style.format(chosen.rows, chosen.texts)
-    matches = frozenset(loaded.wanted.matches if frame.style.every else ())
-    for at, (row, is_after_gap) in enumerate(zip(chosen.rows, starts_after_gap(chosen.rows), strict=True)):
-        line = formatted[at]
-        if row.number in matches and row.column == 1:
-            line = f"{row.number}*{frame.style.separator}{chosen.texts[at]}"
-        is_named = False
-        while between and between[-1][0] <= row.number:
+    if loaded.wanted.matches and frame.style.every:
+        matches = frozenset(loaded.wanted.matches)
+        for at, row in enumerate(chosen.rows):
+            if row.number in matches and row.column == 1:
+                formatted[at] = f"{row.number}*{frame.style.separator}{chosen.texts[at]}"
+    lines: list[str] = []
+    at = 0
+    for run in runs:
+        is_named = not at
+        while between and between[-1][0] <= run[0].number:
             lines.append(between.pop()[1])
             is_named = True
-        if is_after_gap and not is_named:
-            lines.append(own_lines.GAP)
-        lines.append(line)
+        lines += [] if is_named else [own_lines.GAP]
+        lines += formatted[at : at + len(run)]
+        at += len(run)
     return [*lines, *[line for _, line in reversed(between)]]
 
 
-def _structure(frame: Frame, loaded: Loaded, outline: Outline, room: int) -> tuple[list[str], Chosen]:
+def _structure(frame: Frame, loaded: Loaded, outline: Outline, room: int) -> tuple[list[str], Fitted]:
     """Return the outline of a large file, and its first lines."""
     from eyespan.outline import render
 
@@ -142,7 +133,7 @@ def _structure(frame: Frame, loaded: Loaded, outline: Outline, room: int) -> tup
     return listed, chosen
 
 
-def _folded(frame: Frame, loaded: Loaded, outline: Outline, room: int) -> Chosen:
+def _folded(frame: Frame, loaded: Loaded, outline: Outline, room: int) -> Fitted:
     """Return the rows of symbols that fit, and the gaps between them."""
     lines = frame.style.format(loaded.rows, loaded.texts)
     costs = [tokens.estimate(line) + 1 for line in lines]
@@ -164,22 +155,13 @@ def _folded(frame: Frame, loaded: Loaded, outline: Outline, room: int) -> Chosen
         gaps += hidden
         at = end
     left = [] if loaded.is_complete else left_after(loaded, loaded.rows[-1])
-    return Chosen(rows, texts, left, gaps)
-
-
-def shared(needs: Sequence[int], room: int) -> list[int]:
-    """Return the share of each: all it needs where that is little, and an equal part of the rest otherwise."""
-    shares = [0] * len(needs)
-    for done, at in enumerate(sorted(range(len(needs)), key=lambda at: needs[at])):
-        shares[at] = max(1, min(needs[at], room // (len(needs) - done)))
-        room -= shares[at]
-    return shares
+    return Fitted(rows, texts, left, gaps)
 
 
 # --- which rows fit --------------------------------------------------------------------------------------------------
 
 
-def _fitting_rows(frame: Frame, loaded: Loaded, room: int) -> Chosen:
+def _fitting_rows(frame: Frame, loaded: Loaded, room: int) -> Fitted:
     """Return as many rows as fit: the last ones, those around matches or places, or the first."""
     rows, texts = loaded.rows, loaded.texts
     lines = [
@@ -194,14 +176,14 @@ def _fitting_rows(frame: Frame, loaded: Loaded, room: int) -> Chosen:
     if wanted.places:
         around = _around_places(frame, loaded, room)
         if around is not None:
-            return Chosen(*around, [])
+            return Fitted(*around, left=[])
     count = count_fitting(lines, room, tokens.estimate)
     left_room = room - (tokens.estimate("\n".join(lines[:count])) + 2 if count else 0)
     if not count or (count < len(rows) and left_room >= max(LEAST_CUT_TOKENS, room // 20)):
         # Only a long line leaves so much room, so it is cut, and continued by the next call.
         row, text = _cut_row(loaded, count, lines[count], left_room)
-        return Chosen((*rows[:count], row), (*texts[:count], text), left_after(loaded, row))
-    return Chosen(rows[:count], texts[:count], left_after(loaded, rows[count - 1]))
+        return Fitted((*rows[:count], row), (*texts[:count], text), left_after(loaded, row))
+    return Fitted(rows[:count], texts[:count], left_after(loaded, rows[count - 1]))
 
 
 def _gap_before(row: Row) -> str:
@@ -209,7 +191,7 @@ def _gap_before(row: Row) -> str:
     return f"{own_lines.write([own_lines.GAP])}{row.number}-{row.number},\n"
 
 
-def _last_rows(loaded: Loaded, lines: Sequence[str], room: int) -> Chosen:
+def _last_rows(loaded: Loaded, lines: Sequence[str], room: int) -> Fitted:
     rows, texts = loaded.rows, loaded.texts
     count = count_fitting(lines, room, tokens.estimate, at_end=True)
     at = len(rows) - count
@@ -226,10 +208,10 @@ def _last_rows(loaded: Loaded, lines: Sequence[str], room: int) -> Chosen:
     before = [CharRange(first, 1, rows[0].number - 1)] if first < rows[0].number else []
     if rows[0].is_cut and len(rows) > 1:
         before.append(CharRange(*place_after(rows[0]), rows[0].number))
-    return Chosen(rows, texts, [*before, *left_after(loaded, rows[-1])])
+    return Fitted(rows, texts, [*before, *left_after(loaded, rows[-1])])
 
 
-def _matching_rows(frame: Frame, loaded: Loaded, room: int) -> Chosen:
+def _matching_rows(frame: Frame, loaded: Loaded, room: int) -> Fitted:
     """Return the lines that match with fewer lines around them, or as many of them alone as fit."""
     matches = set(loaded.wanted.matches)
     for radius in (1, 0):
@@ -240,14 +222,14 @@ def _matching_rows(frame: Frame, loaded: Loaded, room: int) -> Chosen:
         ]
         rows, texts = [loaded.rows[at] for at in near], [loaded.texts[at] for at in near]
         if loaded.is_complete and rows and _cost(frame, rows, texts) <= room:
-            return Chosen(rows, texts, [])
+            return Fitted(rows, texts, [])
     lines = frame.style.format(rows, texts)
     counted = [_gap_before(row) + line for row, line in zip(rows, lines, strict=True)]
     count = count_fitting(counted, room, tokens.estimate)
     if not count:
         row, text = _cut_row(loaded, near[0], lines[0], room)
-        return Chosen((row,), (text,), left_after(loaded, row))
-    return Chosen(rows[:count], texts[:count], left_after(loaded, rows[count - 1]))
+        return Fitted((row,), (text,), left_after(loaded, row))
+    return Fitted(rows[:count], texts[:count], left_after(loaded, rows[count - 1]))
 
 
 def _around_places(frame: Frame, loaded: Loaded, room: int) -> tuple[Sequence[Row], Sequence[str]] | None:
@@ -318,13 +300,11 @@ def left_after(loaded: Loaded, last: Row) -> list[CharRange]:
 # --- the words around the rows ---------------------------------------------------------------------------------------
 
 
-def header_of(frame: Frame, loaded: Loaded, rows: Sequence[Row], value: str) -> str:
+def header_of(frame: Frame, loaded: Loaded, runs: Sequence[Sequence[Row]], value: str) -> str:
     """Return the words of the header of these rows."""
     name, symbol = frame.name, loaded.wanted.symbol
-    if not rows:
-        return name
     total = "?" if loaded.total_lines is None else loaded.total_lines
-    return f"{f'{name}{write_symbol(symbol)} ' if symbol else f'{name}:'}{extent(rows)}/{total} #{value}"
+    return f"{f'{name}{write_symbol(symbol)} ' if symbol else f'{name}:'}{extent(runs)}/{total} #{value}"
 
 
 def _notes(loaded: Loaded, rows: Sequence[Row]) -> str:

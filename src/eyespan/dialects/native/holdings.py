@@ -12,7 +12,7 @@ distinguish versions of a file, but are not a signature: collisions can be const
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from threading import Lock
@@ -29,42 +29,28 @@ LEAST_MOVED = 5
 """Fewer lines that stand elsewhere are sent again: a blank line or a brace stands everywhere."""
 
 
-class Digest:
-    """The hash of a growing text, with a value after every line."""
-
-    __slots__ = ("_state",)
-
-    def __init__(self, path: str) -> None:
-        self._state = blake2b(path.encode("utf-8", "surrogateescape"), digest_size=8)
-
-    def start(self, line: int, column: int) -> None:
-        """Start a range of text at a character of a line."""
-        self._state.update(b"\0%d:%d\0" % (line, column))
-
-    def add(self, text: str) -> None:
-        """Add one line, or the part of it that is shown."""
-        self._state.update(text.encode("utf-8", "surrogatepass") + b"\n")
-
-    def value(self) -> str:
-        """Return the hash of all text so far."""
-        return f"{int.from_bytes(self._state.digest(), 'big') % 10**DIGITS:0{DIGITS}}"
+def digests(key: str, pieces: Iterable[str]) -> Iterator[str]:
+    """Yield the hash of a growing text after each of its pieces."""
+    state = blake2b(key.encode("utf-8", "surrogateescape"), digest_size=8)
+    for piece in pieces:
+        state.update(piece.encode("utf-8", "surrogatepass"))
+        yield f"{int.from_bytes(state.digest(), 'big') % 10**DIGITS:0{DIGITS}}"
 
 
-def digests(key: str, rows: Sequence[Row], shown: Sequence[str]) -> Iterable[Digest]:
-    """Yield the hash of these rows as they are shown, after each of them."""
-    state = Digest(key)
+def digest(key: str, pieces: Sequence[str]) -> str:
+    """Return the hash of a text in pieces."""
+    return next(digests(key, ["".join(pieces)]))
+
+
+def hashed_lines(rows: Sequence[Row], shown: Sequence[str]) -> list[str]:
+    """Return the pieces that the hash of rows is made of: each line as it is shown, after a gap with its place."""
+    pieces: list[str] = []
     following = 0
     for row, text in zip(rows, shown, strict=True):
-        if row.number != following:
-            state.start(row.number, row.column)
-        state.add(f"{text}\r" if row.has_cr else text)
+        start = "" if row.number == following else f"\0{row.number}:{row.column}\0"
+        pieces.append(f"{start}{text}\r\n" if row.has_cr else f"{start}{text}\n")
         following = row.number + 1
-        yield state
-
-
-def digest(key: str, rows: Sequence[Row], shown: Sequence[str]) -> str:
-    """Return the hash of these rows as they are shown."""
-    return [Digest(key), *digests(key, rows, shown)][-1].value()
+    return pieces
 
 
 def as_hash(value: object) -> str | None:
@@ -95,8 +81,9 @@ class ShownPart:
     @classmethod
     def of(cls, target: Target, rows: Sequence[Row], shown: Sequence[str]) -> ShownPart:
         """Return the whole lines among these rows."""
-        whole = [(row.number, hash_row(row, text)) for row, text in zip(rows, shown, strict=True) if row.is_whole]
-        return cls(target, array("q", [number for number, _ in whole]), array("q", [value for _, value in whole]))
+        whole = [(row, text) for row, text in zip(rows, shown, strict=True) if row.column == 1 and not row.is_cut]
+        numbers = array("q", [row.number for row, _ in whole])
+        return cls(target, numbers, array("q", [hash_row(row, text) for row, text in whole]))
 
 
 class Holdings:

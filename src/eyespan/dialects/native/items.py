@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from eyespan import errors, tokens
 from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
-from eyespan.dialects.native.holdings import Digest
+from eyespan.dialects.native.holdings import digest
 from eyespan.dialects.native.rows import count_fitting
 from eyespan.errors import ReadError
 from eyespan.escape import short_name, visible
@@ -177,13 +177,11 @@ class RowsItem:
         rows = [row for group in self._groups[:count] for row in group] if rows is None else rows
         if not self._key or not rows:
             return (title, *lead, *rows), ""
-        digest = Digest(self._key)
-        for row in (*lead, *rows):
-            digest.add(row)
-        title = own_lines.Own(f"{title} #{digest.value()}")
-        if digest.value() in self._view.known:
-            return (own_lines.Own(f"{title} unchanged"),), digest.value()
-        return (title, *lead, *rows, *self._notes), digest.value()
+        value = digest(self._key, [f"{row}\n" for row in (*lead, *rows)])
+        title = own_lines.Own(f"{title} #{value}")
+        if value in self._view.known:
+            return (own_lines.Own(f"{title} unchanged"),), value
+        return (title, *lead, *rows, *self._notes), value
 
     def show(self, max_tokens: int) -> Shown:
         count, rows, room = len(self._groups), None, None

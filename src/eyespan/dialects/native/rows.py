@@ -53,10 +53,9 @@ def lines_of(part: TextPart) -> list[str]:
 def rows_of(part: TextPart) -> list[Row]:
     """Return the rows of a text part."""
     lines = lines_of(part)
-    rows = [
-        Row(number, 1, line[:-1], True) if line.endswith("\r") else Row(number, 1, line)
-        for number, line in enumerate(lines, part.first_line)
-    ]
+    rows = [Row(number, 1, line) for number, line in enumerate(lines, part.first_line)]
+    if b"\r" in part.data:
+        rows = [row._replace(text=row.text[:-1], has_cr=True) if row.text.endswith("\r") else row for row in rows]
     if rows and not bytes(part.data[-1:]).endswith(b"\n"):
         rows[-1] = Row(rows[-1].number, 1, lines[-1], False, part.cut_short, False)
     if rows and part.column > 1:
@@ -115,15 +114,15 @@ def split_runs(rows: Sequence[Row]) -> list[Sequence[Row]]:
     return [rows[start:end] for start, end in zip(starts, [*starts[1:], len(rows)], strict=True)]
 
 
-def runs(rows: Sequence[Row]) -> list[CharRange]:
-    """Return one range for each run of rows without a gap."""
-    return [CharRange(run[0].number, run[0].column, run[-1].number) for run in split_runs(rows)]
+def ranges_of(runs: Sequence[Sequence[Row]]) -> list[CharRange]:
+    """Return one range for each run of rows."""
+    return [CharRange(run[0].number, run[0].column, run[-1].number) for run in runs]
 
 
-def extent(rows: Sequence[Row]) -> str:
-    """Return the lines shown, with the character where a line is shown in part: `1-12`, `1:2001-1:4000`, `1-5,9`."""
+def extent(runs: Sequence[Sequence[Row]]) -> str:
+    """Return the lines of runs, with the character where a line is shown in part: `1-12`, `1:2001-1:4000`, `1-5,9`."""
     parts = []
-    for run in split_runs(rows):
+    for run in runs:
         first, last = run[0], run[-1]
         start = f"{first.number}:{first.column}" if first.column > 1 else f"{first.number}"
         end = f"{last.number}:{last.column + len(last.text) - 1}" if last.is_cut else f"{last.number}"
@@ -148,6 +147,11 @@ class Style:
         texts = [row.text for row in rows] if shown is None else shown
         if not every:
             return list(texts)
+        if every == 1:
+            return [
+                f"{row.number}{separator}{text}" if row.column == 1 else f"{row.number}:{row.column}{separator}{text}"
+                for row, text in zip(rows, texts, strict=True)
+            ]
         lines: list[str] = []
         for row, text, is_after_gap in zip(rows, texts, starts_after_gap(rows), strict=True):
             if row.column > 1:
@@ -169,3 +173,12 @@ def count_fitting(
         return estimate("\n".join(part)) > max_tokens
 
     return first_true(1, len(lines), exceeds) - 1 if exceeds(len(lines)) else len(lines)
+
+
+def shared(needs: Sequence[int], room: int) -> list[int]:
+    """Return the share of each: all it needs where that is little, and an equal part of the rest otherwise."""
+    shares = [0] * len(needs)
+    for done, at in enumerate(sorted(range(len(needs)), key=lambda at: needs[at])):
+        shares[at] = max(1, min(needs[at], room // (len(needs) - done)))
+        room -= shares[at]
+    return shares

@@ -85,7 +85,7 @@ def _note_on_ascii(text: str) -> str:
 # --- one text --------------------------------------------------------------------------------------------------------
 
 
-def search_text(plan: TextPlan, search: Search, view: View) -> TextPlan | int:
+def search_text(plan: TextPlan, search: Search, view: View, max_chars: int) -> TextPlan | int:
     """Return the plan of the lines that match; without any, the line before which a long search stopped, or 0.
 
     Raises: ReadError.
@@ -100,7 +100,7 @@ def search_text(plan: TextPlan, search: Search, view: View) -> TextPlan | int:
     for number, line_bytes in matching_lines(plan.text, ranges, search, notes, stopped):
         matches.append(number)
         chars += line_bytes + 1
-        if chars > view.max_chars:
+        if chars > max_chars:
             following = number + 1
             break
     if not matches:
@@ -295,7 +295,7 @@ def search_many(
         files.context.check()
         try:
             # Files are shown in this order: of those after the budget is spent, little more than the names.
-            item = _search_file(one, search, replace(view, max_chars=max(LEAST_SHARED_CHARS, left_chars)), files)
+            item = _search_file(one, search, view, files, max(LEAST_SHARED_CHARS, left_chars))
         except (errors.Cancelled, errors.TimedOut):
             raise
         except (errors.ScanLimit, errors.TooMuchMemory):
@@ -314,7 +314,7 @@ def search_many(
     return SearchItem(whole, items, searched, notes, stopped_at=stopped_at, following=following)
 
 
-def _search_file(target: Target, search: Search, view: View, files: Files) -> TextItem | None:
+def _search_file(target: Target, search: Search, view: View, files: Files, max_chars: int) -> TextItem | None:
     """Return the item of a file with matches; None without any. Raises: ReadError, also for what is not a text."""
     opened = files.open(target)
     plan: TextPlan | int = 0
@@ -323,12 +323,12 @@ def _search_file(target: Target, search: Search, view: View, files: Files) -> Te
             raise errors.Binary(target.path)
         quiet = replace(search, note="")
         text = FileText(opened, None, as_text=opened.kind is not kinds.TEXT)
-        plan = search_text(TextPlan(target, text, Wanted(is_whole=True), view.style), quiet, view)
+        plan = search_text(TextPlan(target, text, Wanted(is_whole=True), view.style), quiet, view, max_chars)
     finally:
         if not isinstance(plan, TextPlan):
             files.close(opened)
     if isinstance(plan, TextPlan):
-        return make_item([plan], view)
+        return make_item([plan], view, max_chars)
     if plan:
         raise errors.ScanLimit(target.path, limit_bytes=opened.facts.size_bytes)
     return None

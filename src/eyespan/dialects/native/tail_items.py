@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from eyespan import tokens
 from eyespan.dialects import redaction
 from eyespan.dialects.native import own_lines, text_facts
-from eyespan.dialects.native.holdings import digest
-from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown, counted
+from eyespan.dialects.native.holdings import digest, hashed_lines
+from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown, counted, part_shown
 from eyespan.dialects.native.loaded import MAX_ROWS
 from eyespan.dialects.native.rows import count_fitting, rows_of
 from eyespan.model import Tail
@@ -53,7 +53,7 @@ class TailItem:
     def _lines(self, count: int) -> tuple[str, ...]:
         """Return the header, this many of the last lines, and the notes."""
         at = len(self._rows) - count
-        value = digest(self._facts.canonical, self._rows[at:], self._texts[at:])
+        value = digest(self._facts.canonical, hashed_lines(self._rows[at:], self._texts[at:]))
         size = f"{counted(self._facts.size_bytes, 'byte')}"
         header = own_lines.header(f"{self._name}: the last {counted(count, 'line')} of {size} #{value}")
         return (header, *self._gutter(at), own_lines.note("; ".join([note for note in self._notes if note])))
@@ -78,9 +78,7 @@ class TailItem:
             "selector": self.selector,
             "lines": count,
             "total_lines": None,
-            "tokens": tokens.estimate(own_lines.write(lines)),
-            "next": left[0] if left else None,
         }
         if self._has_changed:
             facts["changed_during_read"] = True
-        return Shown(lines, facts, left)
+        return part_shown(lines, facts, left)

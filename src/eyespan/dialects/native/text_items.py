@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from eyespan import tokens
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.fitted import Fitted, Frame, fit, header_of, left_after
-from eyespan.dialects.native.holdings import HeldRun, ShownPart, digest, digests, hash_row, held_rows
-from eyespan.dialects.native.items import MAX_SCALE, Shown, counted, image_tokens
+from eyespan.dialects.native.holdings import HeldRun, ShownPart, digest, digests, hash_row, hashed_lines, held_rows
+from eyespan.dialects.native.items import MAX_SCALE, Shown, counted, image_tokens, part_shown
 from eyespan.dialects.native.loaded import load
-from eyespan.dialects.native.rows import Row, as_selector_range, extent, merged, rows_of, runs
+from eyespan.dialects.native.rows import Row, as_selector_range, extent, merged, ranges_of, rows_of, split_runs
 from eyespan.dialects.native.wanted import combined
 from eyespan.errors import PastEnd
 from eyespan.model import CharRange, Content
@@ -116,11 +116,11 @@ class TextItem:
     def _all_held(self) -> Fitted:
         """Return the line for a part that the caller holds; if its lines have moved, with their former numbers."""
         loaded, frame = self._loaded, self._frame
-        value = digest(frame.key, loaded.rows, loaded.texts)
-        header = f"{header_of(frame, loaded, loaded.rows, value)}{' unchanged' if self._is_unchanged else ''}"
-        moved = [] if self._is_unchanged else [line for _, line in frame.held]
+        value, runs = digest(frame.key, hashed_lines(loaded.rows, loaded.texts)), split_runs(loaded.rows)
+        header = f"{header_of(frame, loaded, runs, value)}{' unchanged' if self._is_unchanged else ''}"
+        lines = [own_lines.header(header), *([] if self._is_unchanged else [line for _, line in frame.held])]
         following = [] if loaded.is_complete else left_after(loaded, loaded.rows[-1])
-        return Fitted([own_lines.header(header), *moved], loaded.rows, loaded.texts, value, following)
+        return Fitted(loaded.rows, loaded.texts, following, lines=lines, hash=value, runs=runs)
 
     @property
     def is_cut(self) -> bool:
@@ -163,21 +163,19 @@ class TextItem:
         folded = (*([_selector(frame.base, hidden)] if hidden else ()), *self._plan.more)
         facts: dict[str, Any] = {
             "path": loaded.facts.path,
-            "selector": _selector(frame.base, runs(fitted.rows)) if fitted.rows else self.selector,
+            "selector": _selector(frame.base, ranges_of(fitted.runs)) if fitted.runs else self.selector,
             "hash": fitted.hash,
             "lines": len({row.number for row in fitted.rows}),
             "total_lines": loaded.total_lines,
-            "tokens": tokens.estimate(own_lines.write(lines)),
-            "next": next(iter((*left, *folded)), None),
         }
         if loaded.has_changed:
             facts["changed_during_read"] = True
         if self._held:
-            facts["held"] = _selector(frame.base, runs(self._held))
+            facts["held"] = _selector(frame.base, ranges_of(split_runs(self._held)))
         if self._is_unchanged:
             facts["unchanged"] = True
         part = ShownPart.of(self._plan.target, [*self._held, *fitted.rows], [*self._held_texts, *fitted.texts])
-        return Shown(lines, facts, left, folded=folded, seen=(self._plan.key, fitted.hash, part))
+        return part_shown(lines, facts, left, folded=folded, seen=(self._plan.key, fitted.hash, part))
 
     def _symbols(self) -> Outline | None:
         """Return the outline of the text, found once: an item is shown several times until the budget is filled."""
@@ -235,36 +233,36 @@ def _held(plan: TextPlan, loaded: Loaded, view: View) -> list[HeldRun]:
     lines = view.holdings.lines(plan.key, None if view.remembers else known)
     for value, ranges in list(view.known.items())[:MAX_KNOWN_PARTS]:
         rows = [row for one in ranges for row in rows_of(plan.text.read(one)[0])]
-        if rows and digest(loaded.facts.canonical, rows, [row.text for row in rows]) == value:
+        if rows and digest(loaded.facts.canonical, hashed_lines(rows, [row.text for row in rows])) == value:
             lines.update({row.number: hash_row(row, row.text) for row in rows if row.is_whole})
     found = held_rows(loaded.rows, loaded.texts, lines)
     if HELD_TOKENS * len(found) > view.budget // MAX_SCALE // HELD_SHARE:
         return []  # so many runs that naming them costs more than it saves
     if not found and known:
         # A part with its hash alone: perhaps all of it, or its start, was shown by another process.
-        states = digests(loaded.facts.canonical, loaded.rows, loaded.texts)
-        ends = [at for at, state in enumerate(states, 1) if state.value() in known]
+        values = digests(loaded.facts.canonical, hashed_lines(loaded.rows, loaded.texts))
+        ends = [at for at, value in enumerate(values, 1) if value in known]
         found = [HeldRun(0, ends[-1])] if ends else []
     return found
 
 
 def _held_line(rows: Sequence[Row], run: HeldRun) -> str:
     """Return the line that stands for rows which the caller holds."""
-    lines = extent(rows[run.start : run.end])
+    lines = extent([rows[run.start : run.end]])
     if not run.shift:
         return own_lines.words(f"= {lines}")
-    before = extent([row._replace(number=row.number + run.shift) for row in rows[run.start : run.end]])
+    before = extent([[row._replace(number=row.number + run.shift) for row in rows[run.start : run.end]]])
     return own_lines.words(f"= {lines} shown as {before}")
 
 
-def make_item(plans: Sequence[TextPlan], view: View) -> TextItem:
-    """Read what several targets want of the same text, and make one item of it.
+def make_item(plans: Sequence[TextPlan], view: View, max_chars: int) -> TextItem:
+    """Read what several targets want of the same text, at most `max_chars` of it, and make one item of it.
 
     Raises: ReadError.
     """
     plan = plans[0]
     wanted = combined(plan.text, [one.wanted for one in plans])
-    loaded = load(plan.text, wanted, view.max_chars, redacts=view.redacts)
+    loaded = load(plan.text, wanted, max_chars, redacts=view.redacts)
     plan.text.drop_buffers()
     if not loaded.rows and loaded.total_lines and loaded.wanted.ranges:
         first = str(loaded.wanted.ranges[0].first)
