@@ -32,7 +32,7 @@ GUARDS = {
 }
 EXTRAS = (
     ("adk", "google.adk", "the tool for Google's Agent Development Kit"),
-    ("archives", "zstandard", "zstd compression (part of Python from 3.14 on)"),
+    ("archives", "zstandard", "zstd compression"),
     ("color", "pygments", "colours of source code in `eyespan read`"),
     ("docs", "python_calamine", "spreadsheets, HTML and older office files"),
     ("heic", "pillow_heif", "HEIC images"),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import zlib
 from bz2 import BZ2Decompressor
 from collections.abc import Callable
-from lzma import FILTER_LZMA1, FORMAT_RAW, FORMAT_XZ, LZMADecompressor
+from lzma import FORMAT_XZ, LZMADecompressor
 from typing import Any, Protocol
 
 from eyespan.errors import shortage
@@ -43,7 +43,6 @@ MAX_WINDOW_BYTES = 32 << 20
 _CODEC_BYTES = 64 << 10
 """The memory of a codec beside its window."""
 _BZIP2_BYTES = 3800 << 10
-_ZSTD_BLOCK_BYTES = 128 << 10
 _ENDS_EARLY = "it ends too early"
 _CORRUPT = "corrupt compressed data"
 
@@ -175,9 +174,8 @@ class PartwiseStream(Stream):
         magic: bytes,
         *,
         window_bytes: int,
-        start: int = 0,
     ) -> None:
-        super().__init__(below, start if checkpoint is None else checkpoint, magic)
+        super().__init__(below, checkpoint or 0, magic)
         self._make = make
         self._codec: Codec | None = None
         """None between two parts."""
@@ -304,174 +302,81 @@ _XZ_MAGIC = b"\xfd7zXZ\0"
 _CONTINUED = bytes(range(128, 256))
 
 
-def zip_lzma(below: Source, checkpoint: Any | None = None) -> Stream:
-    """Decode LZMA in zip: a short header with the properties, then the bare stream. Raises: Broken."""
-    header = below.read_fully(0, 9)
-    if len(header) < 9 or header[2:4] != b"\x05\0" or header[4] >= 9 * 5 * 5:
-        raise Broken("invalid LZMA header")
-    lc_lp, pb = header[4] % 45, header[4] // 45
-    size = int.from_bytes(header[5:9], "little")
-    if size > MAX_CODEC_BYTES:
-        raise Broken(f"decoding it takes more than {MAX_CODEC_BYTES >> 20} MiB of memory")
-    chain = {"id": FILTER_LZMA1, "dict_size": max(size, 4096), "lc": lc_lp % 9, "lp": lc_lp // 9, "pb": pb}
-    return PartwiseStream(
-        below,
-        checkpoint,
-        lambda: LZMADecompressor(FORMAT_RAW, filters=[chain]),
-        b"",
-        window_bytes=max(size, 4096),
-        start=9,
-    )
-
-
 def zstd(below: Source, checkpoint: Any | None = None) -> Stream:
     """Decode zstd. Raises: NoCodec."""
-    return ZstdStream(below, checkpoint, _zstd_codec(), _ZSTD_MAGIC, window_bytes=MAX_WINDOW_BYTES)
-
-
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-
-
-def _zstd_codec() -> Callable[[], Codec]:
-    try:
-        from compression.zstd import DecompressionParameter, ZstdDecompressor
-    except ImportError as error:
-        if shortage(error):
-            raise
-    else:
-        options = {DecompressionParameter.window_log_max: MAX_WINDOW_BYTES.bit_length() - 1}
-        return lambda: _BlockwiseZstd(ZstdDecompressor(options=options))
     try:
         import zstandard
     except ImportError as error:
         if shortage(error):
-            raise
+            raise  # the module cannot be loaded for want of a descriptor or of memory
         raise NoCodec from None
-    return lambda: _BlockwiseZstd(zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_BYTES).decompressobj())
+    return ZstdStream(below, checkpoint, lambda: _Zstd(zstandard), b"\x28\xb5\x2f\xfd", window_bytes=0)
 
 
 class ZstdStream(PartwiseStream):
-    """zstd: between two parts there may be frames of another kind, which hold no data of the file."""
-
-    @property
-    def window_bytes(self) -> int:
-        return self._codec.window_bytes if isinstance(self._codec, _BlockwiseZstd) else 0
+    """zstd: a frame header gives the size of the window; frames with other data may stand between the parts."""
 
     def codec_bytes(self, more_bytes: int) -> int:
-        return _CODEC_BYTES + 3 * _ZSTD_BLOCK_BYTES + min(self.window_bytes, self._part_bytes + more_bytes)
+        return super().codec_bytes(more_bytes) + _Zstd.MAX_OUTPUT_BYTES
+
+    def _start_part(self) -> Codec:
+        codec = super()._start_part()
+        assert isinstance(codec, _Zstd)
+        self._window_bytes = codec.window_bytes(self._below.read_fully(self.used, 18))
+        return codec
 
     def _has_next_part(self) -> bool:
         while not super()._has_next_part():
             pending = self._pending
-            if len(pending) < 8 or pending[0] & 0xF0 != 0x50 or pending[1:4] != _ZSTD_MAGIC_SKIPPED:
+            if len(pending) < 8 or pending[0] & 0xF0 != 0x50 or pending[1:4] != b"\x2a\x4d\x18":
                 return False
             end = self.used + 8 + int.from_bytes(pending[4:8], "little")
             self._pending, self._at = b"", end
         return True
 
 
-_ZSTD_MAGIC_SKIPPED = b"\x2a\x4d\x18"
+class _Zstd:
+    """The decoder of one frame. The library cannot limit its output, so it gets few bytes at a time."""
 
+    INPUT_BYTES = 64
+    MAX_OUTPUT_BYTES = 2 << 20
+    """The output of such an input: a block of 128 KiB takes four bytes at least."""
 
-class _BlockwiseZstd:
-    """A decompressor of a zstd package, which gets one block of a frame at a time.
-
-    These packages have no limit on the output of one call, or none that bounds their own buffers. A block decodes to
-    128 KiB at most, and the lengths in a frame show where its blocks end.
-    """
-
-    def __init__(self, decoder: Any) -> None:
-        self._decoder = decoder
-        self._input = b""
-        self._input_at = 0
+    def __init__(self, zstandard: Any) -> None:
+        self._library = zstandard
+        self._decoder = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_BYTES).decompressobj()
+        self._input, self._at = b"", 0
         self._output = b""
-        self._output_at = 0
-        self._left = 0
-        """The bytes up to the end of the header, block or checksum that was begun."""
-        self._stage = "frame"
-        """The part of the frame that comes next: "frame" (its header), "block" or "checksum". A bound method here would
-        be a cycle, which holds the window of the codec until garbage is collected."""
-        self._has_checksum = False
-        self.window_bytes = 0
+
+    def window_bytes(self, header: bytes) -> int:
+        """Return the size of the window of the frame that starts so. Raises: Broken."""
+        try:
+            return int(self._library.get_frame_parameters(header).window_size)
+        except self._library.ZstdError:
+            raise Broken(_CORRUPT) from None
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
         if data:
-            self._input, self._input_at = self._input[self._input_at :] + data, 0
-        while not self._has_output() and self._has_input() and not self._decoder.eof:
-            self._left = self._left or self._next_length()
-            if not self._left:
-                break  # it is in bytes that are still to come
-            end = min(self._input_at + self._left, len(self._input))
-            piece = self._input[self._input_at : end]
-            self._left -= len(piece)
-            self._input_at = end
-            self._output, self._output_at = self._decoder.decompress(piece), 0
-        end = len(self._output) if max_length < 0 else min(len(self._output), self._output_at + max_length)
-        data, self._output_at = self._output[self._output_at : end], end
-        if not self._has_output():
-            self._output, self._output_at = b"", 0
-        self._left = self._left or (self._next_length() if self._has_input() else 0)
+            self._input, self._at = self._input[self._at :] + data, 0
+        while not self._output and self._at < len(self._input) and not self._decoder.eof:
+            piece = self._input[self._at : self._at + self.INPUT_BYTES]
+            self._at += len(piece)
+            self._output = self._decoder.decompress(piece)
+        end = len(self._output) if max_length < 0 else max_length
+        data, self._output = self._output[:end], self._output[end:]
         return data
-
-    def _next_length(self) -> int:
-        """Return the length of the next part of the frame, or 0 if it is not known yet."""
-        if self._stage == "frame":
-            return self._frame_start()
-        return self._block() if self._stage == "block" else self._checksum()
-
-    def _frame_start(self) -> int:
-        """Return the length of the header of the frame, or 0 if it is not known yet."""
-        at = self._input_at
-        if len(self._input) < at + 6:
-            return 0
-        flags = self._input[at + 4]
-        is_single = bool(flags & 0x20)
-        size_field = (1 if is_single else 0, 2, 4, 8)[flags >> 6]
-        id_field = (0, 1, 2, 4)[flags & 3]
-        length = 5 + (not is_single) + id_field + size_field
-        if len(self._input) < at + length:
-            return 0
-        if is_single:
-            size = int.from_bytes(self._input[at + length - size_field : at + length], "little")
-            self.window_bytes = size + (256 if size_field == 2 else 0)
-        else:
-            exponent, mantissa = self._input[at + 5] >> 3, self._input[at + 5] & 7
-            self.window_bytes = (1 << (10 + exponent)) * (8 + mantissa) // 8
-        self._has_checksum = bool(flags & 4)
-        self._stage = "block"
-        return length
-
-    def _block(self) -> int:
-        """Return the length of the next block with its header, or 0 if it is not known yet."""
-        header = self._input[self._input_at : self._input_at + 3]
-        if len(header) < 3:
-            return 0
-        fields = int.from_bytes(header, "little")
-        is_last, kind, size = fields & 1, fields >> 1 & 3, fields >> 3
-        if is_last:
-            self._stage = "checksum"
-        return 3 + (1 if kind == 1 else size)
-
-    def _checksum(self) -> int:
-        return 4 if self._has_checksum else len(self._input) - self._input_at
-
-    def _has_input(self) -> bool:
-        return self._input_at < len(self._input)
-
-    def _has_output(self) -> bool:
-        return self._output_at < len(self._output)
 
     @property
     def eof(self) -> bool:
-        return bool(self._decoder.eof) and not self._has_output()
+        return bool(self._decoder.eof) and not self._output
 
     @property
     def needs_input(self) -> bool:
-        return not self._has_output() and not self._decoder.eof and not (self._has_input() and self._left)
+        return not self._output and not self._decoder.eof and self._at >= len(self._input)
 
     @property
     def unused_data(self) -> bytes:
-        return bytes(self._decoder.unused_data) + self._input[self._input_at :]
+        return bytes(self._decoder.unused_data) + self._input[self._at :]
 
 
 STREAMS: dict[str, Callable[[Source, Any | None], Stream]] = {

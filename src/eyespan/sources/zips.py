@@ -45,14 +45,13 @@ _FULL_16, _FULL_32 = 0xFFFF, 0xFFFFFFFF
 _ENCRYPTED, _UTF8 = 0x1, 0x800
 _UNIX = 3
 _UNICODE_PATH = 0x7075
-_STORED, _DEFLATED, _BZIP2, _LZMA, _ZSTD, _AES = 0, 8, 12, 14, 93, 99
+_STORED, _DEFLATED, _BZIP2, _ZSTD, _AES = 0, 8, 12, 93, 99
 _STREAMS = {
     _DEFLATED: streams.deflate,
     _BZIP2: streams.bzip2,
-    _LZMA: streams.zip_lzma,
     _ZSTD: streams.zstd,
 }
-_UNSUPPORTED = {1: "shrunk", 6: "imploded", 9: "deflate64", 19: "LZ77", 95: "xz", 98: "PPMd"}
+_UNSUPPORTED = {1: "shrunk", 6: "imploded", 9: "deflate64", 14: "LZMA", 19: "LZ77", 95: "xz", 98: "PPMd"}
 _NO_DIRECTORY = "corrupt archive: no central directory"
 
 
