@@ -230,8 +230,7 @@ def test_a_mount_that_comes_back_is_read_again(place):
         assert not workspace.tool("workspace").call({"path": "net/read-1"}).is_error
 
 
-def test_no_thread_and_no_descriptor_is_left_when_the_mount_is_removed(place, monkeypatch):
-    monkeypatch.setattr(blocking, "IDLE_SECONDS", 0.05)
+def test_no_thread_and_no_descriptor_is_left_when_the_mount_is_removed(place):
     until(lambda: blocking._pool.threads == 0)
     with Workspace(place.root) as workspace:
         tool = workspace.tool("workspace")

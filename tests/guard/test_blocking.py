@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
-import weakref
 
 import pytest
 
@@ -210,8 +208,7 @@ def test_abandoned_work_stops_at_its_next_report_of_progress():
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted in /proc")
-def test_idle_threads_end(monkeypatch):
-    monkeypatch.setattr(blocking, "IDLE_SECONDS", 0.05)
+def test_threads_end_with_their_work():
     until(lambda: blocking._pool.threads == 0)
     before = threads()
 
@@ -223,22 +220,13 @@ def test_idle_threads_end(monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_process_starts_its_own_threads():
-    blocking.within(CallContext(HANG_SECONDS), lambda _: None)  # leaves an idle thread, which a fork does not copy
+    blocking.within(CallContext(HANG_SECONDS), lambda _: None)
 
     child = os.fork()
     if child == 0:
         os._exit(blocking.within(CallContext(HANG_SECONDS), lambda _: 7))
 
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-
-
-def test_after_retiring_work_runs_in_new_threads():
-    before = blocking.within(CallContext(HANG_SECONDS), lambda _: threading.get_ident())
-
-    blocking.retire_threads()
-    after = blocking.within(CallContext(HANG_SECONDS), lambda _: threading.get_ident())
-
-    assert before != after
 
 
 def test_a_system_without_threads_is_reported(pool, monkeypatch):
@@ -270,10 +258,9 @@ class Asking:
 
 
 @pytest.fixture
-def pool(monkeypatch):
+def pool():
     """An empty pool. The threads of earlier tests end by themselves."""
-    blocking.retire_threads()
-    monkeypatch.setattr(blocking, "IDLE_SECONDS", 0.05)
+    blocking._renew_pool()
     return blocking._pool
 
 
@@ -535,31 +522,6 @@ def test_a_thread_that_was_at_work_until_the_deadline_is_slow_and_does_not_hang(
 
     assert not raised.value.hangs
     settle()  # the thread ends by itself, because its caller's deadline has passed
-
-
-@pytest.mark.skipif(
-    not getattr(sys, "_is_gil_enabled", lambda: True)(),
-    reason="without an interpreter lock, Python frees an object of another thread when that thread runs again",
-)
-def test_a_thread_that_waits_for_work_holds_nothing_of_its_last_job(monkeypatch):
-    monkeypatch.setattr(blocking, "IDLE_SECONDS", 4 * HANG_SECONDS)
-    blocking.retire_threads()
-
-    class Result:
-        pass
-
-    class Work:
-        def __call__(self, _context):
-            return Result()
-
-    for _ in range(2):  # in a new thread, and in an idle one
-        work = Work()
-        result = blocking.within(CallContext(), work)
-        held = [weakref.ref(work), weakref.ref(result)]
-        del work, result
-        until(lambda held=held: [one() for one in held] == [None, None])
-        until(lambda: len(blocking._pool.idle) == 1)
-    blocking.retire_threads()
 
 
 @pytest.mark.parametrize("is_cancelled", [False, True])

@@ -120,7 +120,6 @@ def test_reads_on_the_mount_of_the_root_start_no_thread(tmp_path, monkeypatch, p
 
     with Workspace(tmp_path) as workspace:
         monkeypatch.setattr(blocking, "start_new_thread", no_thread)
-        monkeypatch.setattr(blocking._pool, "idle", [])
         reply = workspace.tool("claude").call({"file_path": str(tmp_path / path)})
 
     assert reply.is_error == (path in ("missing.txt", "directory"))

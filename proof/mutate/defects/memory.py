@@ -475,13 +475,6 @@ DEFECTS = (
         tests="tests/test_tokens.py -k remembered",
     ),
     Defect(
-        name="an idle thread holds its first job",
-        file=f"{SRC}/guard/blocking.py",
-        old="        job, slot.job = slot.job, None\n        assert",
-        new="        job = slot.job\n        assert",
-        tests="tests/guard/test_blocking.py -k holds_nothing",
-    ),
-    Defect(
         name="any number of hidden characters is counted",
         file=f"{SRC}/dialects/native/text_facts.py",
         old="        if count > MAX_COUNTED:\n            break\n",

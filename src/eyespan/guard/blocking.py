@@ -35,8 +35,6 @@ MAX_STUCK = MAX_RUNNING = 8
 """Per mount. A stuck thread holds about 20 KB of memory until the mount responds or is removed."""
 MAX_THREADS = 64
 MAX_WAITING = 128
-IDLE_SECONDS = 2.0
-"""The time that a thread waits for more work, because starting a thread takes longer than waking one."""
 _SILENT_SECONDS = 1.0
 """A thread that was at work within this time before the deadline is slow; any other waits for its file system."""
 RETURN_SECONDS = 0.3
@@ -113,17 +111,6 @@ class Relay(CallContext):
         self._caller.charge(size_bytes)
 
 
-class _Slot:
-    """A thread: while it is idle, `wake` is released once `job` is set."""
-
-    __slots__ = ("job", "wake")
-
-    def __init__(self, job: _Job | None) -> None:
-        self.wake = allocate_lock()
-        self.wake.acquire()
-        self.job = job
-
-
 class _Pool:
     """The threads of this process and the jobs that wait for one."""
 
@@ -133,7 +120,6 @@ class _Pool:
         self.waiting: list[_Job] = []
         self.closing: list[_Job] = []
         """The files to close for which no caller waits."""
-        self.idle: list[_Slot] = []
         self.threads = 0
         self.stuck = 0
 
@@ -162,23 +148,16 @@ class _Pool:
     def _start(self, job: _Job) -> bool:
         """Give a job to a thread, if it may run now. Called with the lock held."""
         mount = self.mounts.setdefault(job.key, _Mount())
-        if mount.running >= MAX_RUNNING:
+        if mount.running >= MAX_RUNNING or self.threads >= MAX_THREADS:
             return False
-        if self.idle:
-            slot = self.idle.pop()
-            slot.job = job
-            slot.wake.release()
-        elif self.threads < MAX_THREADS:
-            try:
-                start_new_thread(self._serve, (_Slot(job),))
-            except RuntimeError:  # the system has no more threads
-                if not self.threads:
-                    self._forget_unused_mount(job.key)
-                    raise Stuck("", count=0) from None  # and none of ours will become free
-                return False
-            self.threads += 1
-        else:
+        try:
+            start_new_thread(self._serve, ([job],))
+        except RuntimeError:  # the system has no more threads
+            if not self.threads:
+                self._forget_unused_mount(job.key)
+                raise Stuck("", count=0) from None  # and none of ours will become free
             return False
+        self.threads += 1
         mount.running += 1
         job.is_started = True
         return True
@@ -188,24 +167,13 @@ class _Pool:
         if mount is not None and not mount.running:
             del self.mounts[key]
 
-    def _serve(self, slot: _Slot) -> None:
-        """Run one job after another in a thread, until there was none for `IDLE_SECONDS`."""
-        # Python holds the arguments of a thread until it ends, so the first job is not one of them.
-        job, slot.job = slot.job, None
-        assert job is not None
-        while True:
+    def _serve(self, first: list[_Job]) -> None:
+        """Run a job in a thread, and those that wait for one after it."""
+        # Python holds the arguments of a thread until it ends, so the job is not one of them.
+        job: _Job | None = first.pop()
+        while job is not None:
             self._run(job)
-            next_job = self._next_job(job, slot)
-            del job  # and what it refers to, before waiting
-            if next_job is None:
-                slot.wake.acquire(timeout=IDLE_SECONDS)
-                with self.lock:
-                    next_job, slot.job = slot.job, None
-                    if next_job is None:
-                        self.idle.remove(slot)
-                        self.threads -= 1
-                        return
-            job = next_job
+            job = self._next_job(job)
 
     def _run(self, job: _Job) -> None:
         work, job.work = job.work, None
@@ -226,8 +194,8 @@ class _Pool:
                 job.error = error  # no caller is left to report it to
         job.done.release()
 
-    def _next_job(self, finished: _Job, slot: _Slot) -> _Job | None:
-        """Update the counts after a job and return the next one, or None if the thread is to wait in its slot."""
+    def _next_job(self, finished: _Job) -> _Job | None:
+        """Update the counts after a job and return the next one, or None if the thread is to end."""
         with self.lock:
             mount = self.mounts[finished.key]
             mount.running -= 1
@@ -244,7 +212,7 @@ class _Pool:
                         job.is_started = True
                         return queue.pop(at)
                     self._forget_unused_mount(job.key)
-            self.idle.append(slot)
+            self.threads -= 1
             return None
 
     def abandon(self, job: _Job) -> str:
@@ -268,18 +236,6 @@ class _Pool:
 
 
 _pool = _Pool()
-
-
-def retire_threads() -> None:
-    """Give no more work to the present threads and let the idle ones end. The next job gets a new thread.
-
-    For a process that enters a sandbox: only threads started afterwards are inside.
-    """
-    old = _pool
-    _renew_pool()
-    with old.lock:
-        for slot in old.idle:
-            slot.wake.release()
 
 
 def _renew_pool() -> None:

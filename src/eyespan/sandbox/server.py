@@ -194,10 +194,6 @@ def _report(missing: dict[str, str], needs: Needs) -> SandboxReport:
 
 def _is_only_thread() -> bool:
     """Wait for threads that are about to end, then return whether this is the only one."""
-    from eyespan.guard import blocking
-
-    # A thread that waited for a slow root would be given more work, outside of the sandbox.
-    blocking.retire_threads()
     until = time.monotonic() + THREAD_END_SECONDS
     while _thread_count() > 1:
         if time.monotonic() > until:
