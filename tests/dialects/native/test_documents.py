@@ -222,7 +222,7 @@ def test_a_description_over_the_budget_is_continued(tables):
     for path in ("big.csv", "app.sqlite:users"):
         left, seen = path, ""
         while left:
-            reply = tables(left, budget=100)
+            reply = tables(left, budget=1000)
             assert not reply.is_error
             seen += reply.text.split(">left out")[0].split("\n", 1)[1]
             left = reply.structured["parts"][0]["next"]
