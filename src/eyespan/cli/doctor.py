@@ -15,13 +15,15 @@ from eyespan.guard import choose_backend, openat
 from eyespan.kinds import Kind
 
 HELP = """\
-usage: eyespan doctor [--json]
+usage: eyespan doctor [--attack] [--json]
 
 Reports how files are opened here, the C accelerator, the sandboxes of decoders
 and of the server, the kinds of documents, the extras that are installed and the
 plugins of other distributions. A line that starts with `!` is a problem, one
 with `-` a part that is not installed; both explain what to do. Exit status: 0,
-or 1 if there is a problem.
+or 1 if there is a problem. With --attack, each line is an attack on this
+installation, in half a minute: escapes by links and races, denied names, the
+sandboxes call by call, the listeners, other users of the machine.
 """
 
 GUARDS = {
@@ -56,13 +58,14 @@ OK, NOT_INSTALLED, PROBLEM = "ok", "not installed", "problem"
 
 def add_options(parser: Parser) -> None:
     """Add the options of the command."""
+    parser.add_argument("--attack", action="store_true", help="attack this installation, and report what held")
     parser.add_argument("--json", action="store_true", help="print a JSON list")
 
 
 def main(arguments: Arguments) -> int:
     """Print one row per part. Returns 1 if there is a problem."""
     arguments.reject_operands("doctor")
-    rows = list(checks(arguments))
+    rows = list(_attacks() if arguments.values.get("attack") else checks(arguments))
     if arguments.values.get("json"):
         listed = [{"name": name, "ok": state == OK, "state": state, "what": what} for name, state, what in rows]
         print(json.dumps(listed, indent=2))
@@ -114,6 +117,14 @@ def checks(arguments: Arguments) -> Iterator[tuple[str, str, str]]:
         if root.canonical == "/":
             note += " (everything on this machine; --root DIR names less)"
         yield "root", OK, f"{root.path}{note}"
+
+
+def _attacks() -> Iterator[tuple[str, str, str]]:
+    """Yield each attack: its name, its state and what was tried."""
+    from eyespan.cli import attack
+
+    for name, has_failed, tried in attack.attacks():
+        yield name, _state(has_failed), tried
 
 
 def _plugins() -> Iterator[tuple[str, str, str]]:

@@ -91,9 +91,9 @@ def _run_command(argv: list[str], process: Process | None) -> int:
         print(f"eyespan {__version__}")
         return 0
     if name in ("", "--help", "-h", "help"):
-        overview = _overview()
-        overview.parse(words if not name else [])
-        print(overview.format_help(), end="")
+        parser = overview()
+        parser.parse(words if not name else [])
+        print(parser.format_help(), end="")
         return 0 if name else 2
     if name not in COMMANDS and _names_file(name):
         name, words = "read", [name, *words]
@@ -148,7 +148,7 @@ _ANSWERED = ("-V", "--version", "-h", "--help")
 
 def _common_options() -> dict[str, bool]:
     """Return the names of the common options, each with True if it takes a value."""
-    (options,) = _overview().sections().values()
+    (options,) = overview().sections().values()
     return {name: option.nargs != 0 for option in options for name in option.option_strings}
 
 
@@ -167,7 +167,7 @@ def command_parser(name: str) -> Parser:
     return parser
 
 
-def _overview() -> Parser:
+def overview() -> Parser:
     """Return the parser of a command line without a command."""
     lines = [f"  {f'{name} {operands}':<26}{text}\n" for name, (operands, text, _) in COMMANDS.items()]
     more = "\n`eyespan help COMMAND` explains a command, with examples."

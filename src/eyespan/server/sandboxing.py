@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from eyespan.guard import Root
@@ -97,16 +98,25 @@ def probe(roots: Iterable[str]) -> tuple[SandboxReport, bool]:
 
     A child process enters the sandbox to find out. Raises: OSError, ValueError, if it fails.
     """
+    report = in_child("eyespan.server.sandboxing:answer_probe", *roots)
+    return SandboxReport(report["missing"], tuple(report["writable_roots"])), report["decodes"]
+
+
+def in_child(function: str, *words: str) -> Any:
+    """Return the JSON that `module:function` writes when a new process calls it with these words.
+
+    Raises: OSError, ValueError, if that fails.
+    """
     import subprocess
 
-    code = (
-        "import sys; sys.path[:] = sys.argv[1].split(chr(10)); "
-        "from eyespan.server.sandboxing import answer_probe; answer_probe(sys.argv[2:])"
-    )
+    module, _, name = function.partition(":")
+    code = f"import sys; sys.path[:] = sys.argv[1].split(chr(10)); from {module} import {name}; {name}(sys.argv[2:])"
     path = "\n".join([entry for entry in sys.path if entry])
-    done = subprocess.run([sys.executable, "-c", code, path, *roots], capture_output=True, timeout=60, check=False)
-    report = json.loads(done.stdout)
-    return SandboxReport(report["missing"], tuple(report["writable_roots"])), report["decodes"]
+    try:
+        done = subprocess.run([sys.executable, "-c", code, path, *words], capture_output=True, timeout=60, check=False)
+    except subprocess.TimeoutExpired:
+        raise OSError(errno.ETIMEDOUT, "the process does not answer") from None
+    return json.loads(done.stdout)
 
 
 def answer_probe(roots: list[str]) -> None:
