@@ -9,9 +9,10 @@ from typing import Any
 from eyespan.context import CallContext
 from eyespan.engine import Engine
 from eyespan.errors import ReadError
-from eyespan.model import Document, Reply, ReplyError, TextPart, ToolSpec
+from eyespan.model import Document, Reply, ReplyError, TextContent, TextPart, ToolSpec
 
 Admit = Callable[[str, bool], str]
+BYTES_PER_TOKEN = 4
 
 CHANGED = "The file changed while it was read; the lines may come from two versions of it. Read it again."
 CHANGED_DOCUMENT = "The file changed while it was read; what is shown may be of two versions of it. Read it again."
@@ -30,6 +31,19 @@ class HostSettings:
     def acts(self) -> bool:
         """Return True if an answer may be changed."""
         return bool(self.redact or self.neutralise or self.max_answer_tokens)
+
+    def admits(self, reply: Reply) -> bool:
+        """Return True if a reply is within the limit of this host."""
+        return not self.max_answer_tokens or host_tokens(reply) <= self.max_answer_tokens
+
+
+def host_tokens(reply: Reply) -> int:
+    """Return the tokens of a reply as a host counts them: the estimate, or a token for four bytes of text if more.
+
+    Claude Code, Codex and Gemini CLI measure the answers of MCP servers by their length.
+    """
+    size_bytes = sum([len(one.text.encode("utf-8", "replace")) for one in reply.content if type(one) is TextContent])
+    return max(int(reply.facts["tokens"]), -(-size_bytes // BYTES_PER_TOKEN))
 
 
 HOST_DEFAULTS = {one.name: one.default for one in fields(HostSettings)}

@@ -8,7 +8,7 @@ those that serve users.
 | `suggest` | the error of a missing file names files that were perhaps meant |
 | `redact` | secrets are replaced by `«redacted:kind»` |
 | `neutralise` | tags of these names in a file's contents, which pose as words of the host, are shown as `&lt;name` |
-| `max_answer_tokens` | an answer that is estimated at more tokens has fewer files, pages or lines; 0 is no limit |
+| `max_answer_tokens` | a longer answer (a token is at most four bytes) has fewer files, pages or lines; 0: no limit |
 
 What a setting changed is stated in a block of its own, so that the text of the dialect keeps its form.
 """
@@ -23,7 +23,7 @@ from typing import Any
 
 from eyespan.context import CallContext, WouldBlock
 from eyespan.dialects import forms, redaction
-from eyespan.dialects.base import Dialect
+from eyespan.dialects.base import BYTES_PER_TOKEN, Dialect, host_tokens
 from eyespan.dialects.suggestions import Suggestions
 from eyespan.engine import Engine
 from eyespan.errors import NotFound, ReadError
@@ -52,11 +52,17 @@ def with_limit(dialect: Dialect, arguments: Any) -> Any:
 
 def hosted(dialect: Dialect, arguments: Any, reply: Reply, run: Run) -> Reply:
     """Return the reply as the host's settings have it. `run` makes a call with other arguments."""
+    reply = _cleaned(dialect, reply)
+    if reply.is_error or dialect.host.admits(reply):
+        return reply
+    return _fitted(dialect, arguments, reply, lambda other: _cleaned(dialect, run(other)))
+
+
+def _cleaned(dialect: Dialect, reply: Reply) -> Reply:
+    """Return the reply without secrets and without tags of the host, as far as the settings have it."""
     settings = dialect.host
     if reply.is_error:
         return reply
-    if settings.max_answer_tokens and reply.facts["tokens"] > settings.max_answer_tokens:
-        reply = _fitted(dialect, arguments, reply, run)
     if settings.redact and "redact" not in dialect.settings:
         reply = _redacted(reply)
     if settings.neutralise and reply.facts.get("lines") != 0:
@@ -88,8 +94,14 @@ def _fitted(dialect: Dialect, arguments: Any, reply: Reply, run: Run) -> Reply:
     """Return an answer of fewer files, pages or lines, made by the dialect itself; else the blocks cut at the limit."""
     most = dialect.host.max_answer_tokens
     limit = most - NOTE_TOKENS
+    tokens = host_tokens(reply)
+    if "budget" in dialect.settings and isinstance(arguments, dict):  # the dialect names what it leaves out
+        asked = arguments.get("budget") or dialect.settings["budget"]
+        smaller = run({**arguments, "budget": int(min(asked, most) * 0.95 * limit / tokens)})
+        if host_tokens(smaller) <= most:
+            return smaller
     portion = _entries(dialect, arguments) or _pages(dialect, arguments, reply) or _lines(dialect, arguments, reply)
-    tokens, count = reply.facts["tokens"], portion.count if portion is not None else 0
+    count = portion.count if portion is not None else 0
     for _ in range(MAX_TRIES):
         count = min(count - 1, int(count * 0.95 * limit / max(1, tokens)))
         if portion is None or count < 1:
@@ -99,7 +111,7 @@ def _fitted(dialect: Dialect, arguments: Any, reply: Reply, run: Run) -> Reply:
         shown = portion.shown(shorter, count) if shorter is not None and not shorter.is_error else 0
         if shorter is None or not shown:
             break
-        tokens = shorter.facts["tokens"]
+        tokens = host_tokens(shorter)
         if tokens <= limit:
             following = portion.after(shown)
             call = f" Read on with {_json(following)}." if following else ""
@@ -115,7 +127,7 @@ def _fitted(dialect: Dialect, arguments: Any, reply: Reply, run: Run) -> Reply:
 def _shortened(dialect: Dialect, arguments: Any, run: Run) -> Reply:
     """Return the reply to a call, shortened if it is over the limit."""
     reply = run(arguments)
-    is_long = not reply.is_error and reply.facts["tokens"] > dialect.host.max_answer_tokens - NOTE_TOKENS
+    is_long = not reply.is_error and host_tokens(reply) > dialect.host.max_answer_tokens - NOTE_TOKENS
     return _fitted(dialect, arguments, reply, run) if is_long else reply
 
 
@@ -207,8 +219,8 @@ def _cut(reply: Reply, limit: int, note: str) -> Reply:
     images = 0
     for block in reply.content:
         if isinstance(block, TextContent):
-            text = block.text if estimate(block.text) <= limit else block.text[: fit(block.text, max(0, limit))]
-            limit -= estimate(text)
+            text = _cut_text(block.text, max(0, limit))
+            limit -= host_tokens(Reply((TextContent(text),)))
             kept += [TextContent(text)] if text else []
         elif isinstance(block, ImageContent) and estimate_image(block.data) > limit:
             images += 1
@@ -219,6 +231,13 @@ def _cut(reply: Reply, limit: int, note: str) -> Reply:
     measures = {name: value for name, value in reply.measures.items() if name != "lines"}
     reply = replace(reply, content=tuple(kept), structured=None, measures=measures)
     return _with_note(reply, f"{note}{lost}Ask for fewer files, pages or lines in one call.")
+
+
+def _cut_text(text: str, limit: int) -> str:
+    """Return as much of the start of a text as the limit admits, by both counts of `host_tokens`."""
+    size_bytes = limit * BYTES_PER_TOKEN
+    start = text.encode("utf-8", "replace")[:size_bytes].decode("utf-8", "ignore")
+    return start if estimate(start) <= limit else start[: fit(start, limit)]
 
 
 def _with_note(reply: Reply, note: str) -> Reply:

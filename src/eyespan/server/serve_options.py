@@ -32,8 +32,9 @@ class ServeOptions:
     audit_bytes: int = 16 * 1024 * 1024
     no_sandbox: bool = False
     client_roots: bool = False
-    max_answer_tokens: int = 25_000
-    """An answer that is estimated at more tokens has fewer lines; 0 is no limit. Hosts refuse or cut longer ones."""
+    max_answer_tokens: int = 10_000
+    """An answer of more tokens has fewer lines; 0 is no limit. Hosts cut longer ones: Claude Code above 50,000
+    characters, Codex above 48,000 bytes, Gemini CLI above 40,000 characters."""
     memory: int = 1024
     """Megabytes that the process may take in addition to what it has at its start; 0 is no limit."""
 

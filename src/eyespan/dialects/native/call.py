@@ -84,8 +84,7 @@ def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallConte
         items = _items(plans, view, context)
         needs = [item.need() for item in items]
         reply, shown = _show_counted(items, needs, args, context)
-    limit = dialect.host.max_answer_tokens
-    for one in shown if not limit or reply.measures["tokens"] <= limit else ():  # else it is cut afterwards
+    for one in shown if dialect.host.admits(reply) else ():  # else a shorter answer follows
         if one.seen is not None:
             dialect.holdings.add(*one.seen)
         elif "hash" in one.facts:
