@@ -49,8 +49,10 @@ class Rows:
         self._opened = opened
         self._first = first
         self._count = count
-        self._part: TextPart | None = None
+        self._total: int | None = None
         self._documents: list[Document] = []
+        self.has_last_end = False
+        """The last line so far has a line end."""
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         """Yield the number of each line and its text without the line end. Raises: ReadError."""
@@ -60,7 +62,8 @@ class Rows:
             part = self._read(Lines(number, wanted))
             for line in raw_lines(part.data):
                 text = line.decode("utf-8", "replace")
-                yield number, text[:-1].removesuffix("\r") if text.endswith("\n") else text
+                self.has_last_end = text.endswith("\n")
+                yield number, text[:-1].removesuffix("\r") if self.has_last_end else text
                 number += 1
             if not part.more:
                 return
@@ -68,9 +71,9 @@ class Rows:
 
     def total(self) -> int:
         """Return the number of lines of the file. Raises: ReadError."""
-        if self._part is None or self._part.total_lines is None:
-            return self._read(Lines(1, 1), EXACT_TOTAL).total_lines or 0
-        return self._part.total_lines
+        if self._total is None:
+            self._read(Lines(1, 1), EXACT_TOTAL)
+        return self._total or 0
 
     def notes(self) -> tuple[str, ...]:
         """Return notes on the text that was read: a change of the file, a guess of its encoding."""
@@ -81,6 +84,6 @@ class Rows:
         document = self._opened.read(selection, total=total)
         self._documents.append(replace(document, parts=()))
         part: Any = document.parts[0]
-        self._part = part
+        self._total = part.total_lines
         found: TextPart = part
         return found

@@ -169,8 +169,8 @@ class Call:
         return self.values[name]
 
 
-State = Literal["empty", "past_end", "long_line", "full", "capped", "more", "part", "end"]
-_WIDER = {"part": "end", "long_line": "full", "capped": "full"}
+State = Literal["empty", "past_end", "long_line", "full", "capped", "more", "part", "cut", "end"]
+_WIDER = {"part": "end", "cut": "end", "long_line": "full", "capped": "full"}
 """The state that stands for another where a table lacks that one."""
 
 
@@ -205,7 +205,7 @@ class Page:
             return "full" if self.count else "long_line"
         if self.is_capped or self.more:
             return "capped" if self.is_capped else "more"
-        return "part" if self.first > 1 else "end"
+        return "part" if self.first > 1 else "cut" if self.cut else "end"
 
 
 class TableDialect(Dialect):
@@ -234,8 +234,8 @@ class TableDialect(Dialect):
     answers: Mapping[str, str] = {"any": "{body}"}
     """The text around the lines, by the state of the page: "empty", "past_end", "long_line" (the first line does not
     fit), "full", "capped" (by the most lines of an answer), "more", "part" (the end of the file, but not its start),
-    "end", "any". Filled in are `body`, `path`, `first`, `last`, `count`, `total`, `left`,
-    `next` (the value of the argument that reads on) and the arguments."""
+    "cut" (the whole file, with shortened lines), "end", "any". Filled in are `body`, `path`, `first`, `last`, `count`,
+    `total`, `left`, `next` (the value of the argument that reads on) and the arguments."""
     refused: Mapping[str, str] = {}
     """The states that are errors, in the same form: "past_end", "empty"."""
     documents: frozenset[str] = frozenset()
@@ -249,6 +249,8 @@ class TableDialect(Dialect):
     text_encoding = "utf-8"
     keeps_ends = False
     """Lines keep their line ends; otherwise LF stands between them."""
+    keeps_last_end = False
+    """The line end of the last line of the file is shown."""
     hides_bom = False
     """A BOM at the start of a file is not shown."""
     total: TotalRule = NO_TOTAL
@@ -467,8 +469,9 @@ class TableDialect(Dialect):
             if is_cut:
                 cut.append(number)
             shown.append(line)
+        body = "\n".join(shown) if self.gutter is None else self.gutter.rows(window.first, shown)
         return Page(
-            body="\n".join(shown) if self.gutter is None else self.gutter.rows(window.first, shown),
+            body=f"{body}\n" if self.keeps_last_end and shown and not more and rows.has_last_end else body,
             first=window.first,
             count=len(shown),
             more=more,

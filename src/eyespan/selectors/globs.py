@@ -7,7 +7,7 @@ such as `*a*a*a*a*b` takes exponential time.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from fnmatch import translate
 from itertools import pairwise
 
@@ -140,10 +140,18 @@ def parts_of(pattern: str, compiled: dict[str, re.Pattern[str] | None], limits: 
 
 
 def match_names(parts: Parts, names: list[str]) -> bool:
-    """Compare name by name. `reached` holds the numbers of parts that the names so far can have used up."""
+    """Return True if the parts of a pattern match all names of a path."""
+    return len(parts) in reached_parts(parts, names)
+
+
+def reached_parts(parts: Parts, names: list[str], fixed: Collection[int] = ()) -> set[int]:
+    """Return the numbers of parts that the names so far can have used up, compared name by name.
+
+    `fixed` are the places of names for which no `**` stands.
+    """
     last = len(parts) - 1
     reached = {0}
-    for name in names:
+    for place, name in enumerate(names):
         # A `**` may stand for no name, except at the end of a pattern.
         for at in sorted(reached):
             while at < last and parts[at] is None:
@@ -155,10 +163,11 @@ def match_names(parts: Parts, names: list[str]) -> bool:
                 continue
             part = parts[at]
             if part is None:
-                following.add(at)
-                if at == last:
-                    following.add(at + 1)
+                if place not in fixed:
+                    following.add(at)
+                    if at == last:
+                        following.add(at + 1)
             elif part.match(name):
                 following.add(at + 1)
         reached = following
-    return last + 1 in reached
+    return reached

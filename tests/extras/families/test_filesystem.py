@@ -14,7 +14,7 @@ from eyespan import Workspace
 from eyespan.cli.main import main
 from eyespan.context import CallContext
 from eyespan.errors import TimedOut
-from eyespan.extras.families import filesystem
+from eyespan.extras.families import filesystem, tree_listing
 from eyespan.extras.families.minimatch import Glob, GlobLimits
 from eyespan.hosts import from_tool_calls, to_openai
 from eyespan.memory import Ledger
@@ -124,7 +124,7 @@ def test_the_command_line_prints_the_definitions_as_a_list(capsys):
 
 
 def test_a_tree_with_too_many_entries_is_an_error(workspace, root, monkeypatch):
-    monkeypatch.setattr(filesystem, "MAX_ENTRIES", 3)
+    monkeypatch.setattr(tree_listing, "MAX_ENTRIES", 3)
     for number in range(4):
         (root / f"{number}").write_text("")
 

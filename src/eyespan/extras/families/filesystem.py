@@ -11,9 +11,9 @@ import json
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from errno import ENOENT
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eyespan import errors
 from eyespan.context import CallContext
@@ -27,6 +27,9 @@ from eyespan.dialects.table import Call, Paths, TableDialect
 from eyespan.engine import Engine
 from eyespan.errors import ReadError
 from eyespan.escape import valid_text, written_path
+from eyespan.extras.families.minimatch import Glob, GlobLimits
+from eyespan.extras.families.tree_listing import Enters, entries_below
+from eyespan.guard.listing import Entry
 from eyespan.guard.paths import beneath
 from eyespan.model import (
     ANY_IS_TEXT,
@@ -45,17 +48,10 @@ from eyespan.model import (
     Tail,
     TextContent,
 )
-
-if TYPE_CHECKING:
-    from eyespan.extras.families.minimatch import Glob, GlobLimits
-    from eyespan.guard.listing import Entry
-
+from eyespan.source import FullStatus
 
 MAX_FILES = 1000
 """The most files of one `read_multiple_files`."""
-MAX_ENTRIES = 50_000
-"""The most entries of one tree or search."""
-MAX_DEPTH = 200
 MEDIA_BYTES = 8 * MIB
 """The largest file that `read_media_file` returns as it is."""
 _IMAGES = frozenset(("image",))
@@ -320,15 +316,10 @@ class ListDirectoryWithSizes(_FilesystemTool):
         entries, is_partial = _entries(path, engine, context)
         rows: list[tuple[Entry, int]] = []
         for entry in entries:
-            context.check()
-            try:
-                size = entry.size_bytes
-                if size is None:
-                    size = engine.describe(os.path.join(path, entry.name), context).st_size
-            except (errors.Cancelled, errors.TimedOut):
-                raise
-            except errors.ReadError:
-                size = 0  # a link that leads nowhere or outside
+            size = entry.size_bytes
+            if size is None:
+                status = _status(os.path.join(path, entry.name), engine, context)
+                size = status.st_size if status else 0
             rows.append((entry, size))
         if call["sortBy"] == "size":
             rows.sort(key=lambda row: -row[1])
@@ -355,13 +346,12 @@ class DirectoryTree(_FilesystemTool):
     fields = (_PATH, _EXCLUDES)
 
     def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
-        limits = _glob_limits(context)
+        limits = GlobLimits(context.check)
         excludes = [glob for pattern in call["excludePatterns"] for glob in _tree_globs(pattern, limits)]
         top: list[dict[str, Any]] = []
         directories = {"": top}
-        walk = _TreeWalk(engine, context, lambda path: any(glob.matches(path) for glob in excludes))
         count = 0
-        for relative, entry in walk.below(_expanded(call.path, engine)):
+        for relative, entry in entries_below(_expanded(call.path, engine), engine, context, _enters(excludes)):
             count += 1
             row: dict[str, Any] = {"name": valid_text(entry.name), "type": "file"}
             if entry.what == "directory":
@@ -383,15 +373,16 @@ class SearchFiles(_FilesystemTool):
     fields = (_PATH, Field("pattern", "string", required=True), _EXCLUDES)
 
     def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
-        limits = _glob_limits(context)
+        limits = GlobLimits(context.check)
         wanted = _glob(call["pattern"], limits)
         excludes = [_glob(pattern, limits) for pattern in call["excludePatterns"]]
         path = _expanded(call.path, engine)
         base = _canonical(path, engine, context)
-        walk = _TreeWalk(engine, context, lambda name: any(glob.matches(name) for glob in excludes))
         found = []
-        for relative, entry in walk.below(path):
-            if wanted.matches(valid_text(relative)) and not (entry.what == "link" and walk.is_broken(path, relative)):
+        for relative, entry in entries_below(path, engine, context, _enters(excludes)):
+            if not wanted.matches(valid_text(relative)):
+                continue
+            if entry.what != "link" or _status(os.path.join(path, relative), engine, context):
                 found.append(written_path(os.path.join(base, relative)))
         return _text_reply("\n".join(found) or "No matches found", {"lines": len(found)})
 
@@ -457,59 +448,25 @@ class Filesystem(ToolsetDialect):
 _PARTIAL = "[more entries exist; the directory is too large to list]"
 
 
-class _TreeWalk:
-    """A walk through everything below a directory, in order, with bounds. Links are not followed."""
+def _enters(excludes: Sequence[Glob]) -> Enters:
+    """Return the choice of a walk that leaves out what is excluded and follows no links."""
 
-    def __init__(self, engine: Engine, context: CallContext, is_excluded: Callable[[str], bool]) -> None:
-        self._engine = engine
-        self._context = context
-        self._is_excluded = is_excluded
+    def enters(relative: str, entry: Entry) -> bool | None:
+        is_excluded = any(glob.matches(valid_text(relative)) for glob in excludes)
+        return None if is_excluded else entry.what == "directory"
 
-    def below(self, path: str) -> Iterator[tuple[str, Entry]]:
-        """Yield the relative path and the entry of everything below `path`, each directory before its contents.
+    return enters
 
-        Raises: ReadError; BadArguments for too many entries.
-        """
-        count = 0
-        pending = [iter([("", entry) for entry in self._list(path)])]
-        while pending:
-            step = next(pending[-1], None)
-            if step is None:
-                pending.pop()
-                continue
-            above, entry = step
-            relative = f"{above}/{entry.name}" if above else entry.name
-            if self._is_excluded(valid_text(relative)):
-                continue
-            count += 1
-            if count > MAX_ENTRIES:
-                raise BadArguments("too_large", f"More than {MAX_ENTRIES} entries; choose a smaller directory")
-            yield relative, entry
-            if entry.what == "directory" and len(pending) < MAX_DEPTH:
-                try:
-                    found = self._list(os.path.join(path, relative))
-                except (errors.Cancelled, errors.TimedOut):
-                    raise
-                except errors.ReadError:
-                    continue  # removed since it was listed, or not readable
-                pending.append(iter([(relative, one) for one in found]))
 
-    def is_broken(self, path: str, relative: str) -> bool:
-        """Return True for a link that leads nowhere or outside the roots."""
-        try:
-            self._engine.describe(os.path.join(path, relative), self._context)
-        except (errors.Cancelled, errors.TimedOut):
-            raise
-        except errors.ReadError:
-            return True
-        return False
-
-    def _list(self, path: str) -> tuple[Entry, ...]:
-        self._context.check()
-        listing = self._engine.list(path, self._context)
-        if listing.partial:
-            raise BadArguments("too_large", "A directory below has too many entries; choose a smaller one")
-        return listing.entries
+def _status(path: str, engine: Engine, context: CallContext) -> FullStatus | None:
+    """Return the status of a file; None for a link that leads nowhere or outside the roots."""
+    context.check()
+    try:
+        return engine.describe(path, context)
+    except (errors.Cancelled, errors.TimedOut):
+        raise
+    except errors.ReadError:
+        return None
 
 
 def _entries(path: str, engine: Engine, context: CallContext) -> tuple[tuple[Entry, ...], bool]:
@@ -553,15 +510,7 @@ def _roots(engine: Engine) -> list[str]:
     return list(map(written_path, found))
 
 
-def _glob_limits(context: CallContext) -> GlobLimits:
-    from eyespan.extras.families.minimatch import GlobLimits
-
-    return GlobLimits(context.check)
-
-
 def _glob(pattern: str, limits: GlobLimits) -> Glob:
-    from eyespan.extras.families.minimatch import Glob
-
     try:
         return Glob(pattern, limits)
     except ValueError as error:
@@ -578,20 +527,16 @@ def _tree_globs(pattern: str, limits: GlobLimits) -> list[Glob]:
 def _size(size_bytes: int) -> str:
     if size_bytes < 1024:
         return f"{max(0, size_bytes)} B"
-    size, unit = float(size_bytes), 0
-    while size >= 1024 and unit < 4:
-        size /= 1024
-        unit += 1
-    return f"{size:.2f} {('B', 'KB', 'MB', 'GB', 'TB')[unit]}"
+    unit = min(4, (size_bytes.bit_length() - 1) // 10)
+    return f"{size_bytes / 1024**unit:.2f} {('B', 'KB', 'MB', 'GB', 'TB')[unit]}"
 
 
 def _date(seconds: float) -> str:
     """Return a time as the original's platform prints it, in the zone of this machine."""
     local = time.localtime(int(seconds))
-    days = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-    months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-    day = f"{days[local.tm_wday]} {months[local.tm_mon - 1]} {local.tm_mday:02} {local.tm_year}"
-    return f"{day} {time.strftime('%H:%M:%S GMT%z', local)} ({time.strftime('%Z', local)})"
+    day = time.asctime(local).split()  # of no locale: Mon Jan 2 15:04:05 2006
+    clock = time.strftime("%H:%M:%S GMT%z (%Z)", local)
+    return f"{day[0]} {day[1]} {local.tm_mday:02} {local.tm_year} {clock}"
 
 
 def _text_reply(text: str, measures: dict[str, Any] | None = None) -> Reply:

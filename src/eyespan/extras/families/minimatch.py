@@ -6,11 +6,12 @@ start with a dot match like all others. Not supported: extended patterns such as
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from re import Pattern
 
-from eyespan.selectors.globs import GlobLimits, expand, match_names, parts_of
+from eyespan.selectors.globs import GlobLimits, Parts, expand, parts_of, reached_parts
 
-__all__ = ["Glob", "GlobLimits", "literal_directory"]
+__all__ = ["Glob", "GlobLimits"]
 
 MAX_PATTERN_CHARS = 4096
 
@@ -35,22 +36,17 @@ class Glob:
             [] if is_comment else [parts_of(one, compiled, self._limits) for one in expand(pattern, self._limits.check)]
         )
 
-    def matches(self, path: str) -> bool:
-        """Return True if the pattern matches a relative path."""
+    def matches(self, path: str, links: Collection[int] = ()) -> bool:
+        """Return True if the pattern matches a relative path; `**` stands for none of the names at `links`."""
+        found = any(len(parts) in reached for parts, reached in self._reached(path, links))
+        return found is not self._is_negated
+
+    def may_match_below(self, path: str, links: Collection[int] = ()) -> bool:
+        """Return True if the pattern can match a path below a directory."""
+        return any(reached and min(reached) < len(parts) for parts, reached in self._reached(path, links))
+
+    def _reached(self, path: str, links: Collection[int]) -> Iterator[tuple[Parts, set[int]]]:
         names = path.split("/")
-        is_match = False
         for parts in self._alternatives:
             self._limits.check()
-            if match_names(parts, names):
-                is_match = True
-                break
-        return is_match is not self._is_negated
-
-
-def literal_directory(pattern: str) -> str:
-    """Return the directory that holds everything a pattern can match: its names before the first with a wildcard."""
-    names = pattern.split("/")[:-1]
-    for at, name in enumerate(names):
-        if any(sign in name for sign in "*?[]{}()!+@\\"):
-            return "/".join(names[:at])
-    return "/".join(names)
+            yield parts, reached_parts(parts, names, links)
