@@ -42,8 +42,8 @@ class Store:
             self._start_web(directory, scratch, *(["whole"] if name == "https-whole" else []))
 
     def _start_bucket(self, directory: Path) -> None:
-        if importlib.util.find_spec("moto") is None or importlib.util.find_spec("obstore") is None:
-            raise SystemExit("s3 needs moto and obstore: pip install 'moto[server]' 'eyespan[remote]'")
+        if importlib.util.find_spec("moto") is None:
+            raise SystemExit("s3 needs moto: pip install 'moto[server]'")
         port = _free_port()
         argv = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
         self.process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -41,15 +41,10 @@ SERVER = f"""{DECODER}
     setsockopt shutdown socketpair stat statfs statx tgkill tkill umask unlink unlinkat vfork wait4 waitid
 """
 NETWORK = f"{SERVER} bind connect socket"
-LOOPBACK = f"{SERVER} connect socket"
 PROFILES = {
     "decoder": (DECODER, decoder.job_filter),
     "server": (SERVER, lambda machine: server.server_filter(machine, has_network=False)),
     "server with a network": (NETWORK, lambda machine: server.server_filter(machine, has_network=True)),
-    "server with buckets": (
-        LOOPBACK,
-        lambda machine: server.server_filter(machine, has_network=False, has_relays=True),
-    ),
 }
 LAST_KNOWN = 469
 UNUSED = {"x86_64": {*range(337, 424)}, "aarch64": {*range(245, 260), *range(295, 424)}}
@@ -178,9 +173,6 @@ REFUSED_ARGUMENTS = [
     ("server with a network", "socket", (1, 2, 0, 0, 0, 0)),  # AF_UNIX
     ("server with a network", "socket", (17, 3, 0, 0, 0, 0)),  # AF_PACKET
     ("server with a network", "socket", (40, 1, 0, 0, 0, 0)),  # AF_VSOCK
-    ("server with buckets", "socket", (1, 1, 0, 0, 0, 0)),  # AF_UNIX
-    ("server with buckets", "socket", (10, 1, 0, 0, 0, 0)),  # AF_INET6
-    ("server with buckets", "socket", (2, 2, 0, 0, 0, 0)),  # SOCK_DGRAM
 ]
 ALLOWED_ARGUMENTS = [
     ("decoder", "clone", (0x003D0F00, 0, 0, 0, 0, 0)),  # as the C library makes a thread
@@ -192,7 +184,6 @@ ALLOWED_ARGUMENTS = [
     ("server", "fcntl", (3, 4, 0x800, 0, 0, 0)),
     ("server", "socketpair", (1, 0x80005, 0, 0, 0, 0)),  # SOCK_SEQPACKET | SOCK_CLOEXEC
     ("server with a network", "socket", (2, 1, 0, 0, 0, 0)),
-    ("server with buckets", "socket", (2, 0x80001, 0, 0, 0, 0)),  # SOCK_STREAM | SOCK_CLOEXEC
 ]
 
 

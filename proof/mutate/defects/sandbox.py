@@ -151,20 +151,6 @@ DEFECTS = (
         new="(*ALLOWED, *NETWORK), CHECKS)",
         tests=MODEL,
     ),
-    Defect(
-        name="a server with buckets may make any socket",
-        file=f"{SRC}/sandbox/server.py",
-        old="(*ALLOWED, *LOOPBACK), (*CHECKS, *LOOPBACK_CHECKS))",
-        new="(*ALLOWED, *LOOPBACK), CHECKS)",
-        tests=MODEL,
-    ),
-    Defect(
-        name="a server with buckets may send datagrams",
-        file=f"{SRC}/sandbox/server.py",
-        old='    Check("socket", 1, "one of",',
-        new='    Check("none", 1, "one of",',
-        tests=MODEL,
-    ),
     # --- Landlock and the process ---
     Defect(
         name="the roots are writable",

@@ -47,7 +47,7 @@ EXTRAS = (
     ("outline", "tree_sitter", "outlines of source code, except Python"),
     ("pydantic-ai", "pydantic_ai", "the tool for Pydantic AI"),
     ("ray", "ray", "bulk reading on Ray Data"),
-    ("remote", "obstore", "buckets as roots: s3://, gs://, az://"),
+    ("remote", "jwt", "keys of Google service accounts; buckets need no extra"),
     ("svg", "resvg_py", "SVG files as images"),
     ("tables", "duckdb", "Parquet files"),
 )

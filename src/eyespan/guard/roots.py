@@ -157,12 +157,8 @@ class RemoteRoot(Root):
         """Do what `guard.tree.explore` does. Raises: ReadError; NotRegular(what="file") for an object, OSError."""
         raise NotImplementedError  # abstract
 
-    def confine(self) -> tuple[int, ...]:
-        """Prepare for a sandbox without a network, which this process enters next; it has one thread.
-
-        Return the TCP ports of this machine that are connected to from inside. Raises: OSError.
-        """
-        return ()
+    def confine(self) -> None:
+        """Prepare for a sandbox without a network, which this process enters with one thread. Raises: OSError."""
 
     def close(self) -> None:
         self.is_closed = True

@@ -3,8 +3,8 @@
     files        Landlock: only the roots and the interpreter can be read, only the audit log's directory
                  written, only the interpreter run, whatever the code above attempts
     network      no socket can be created or connected (seccomp), no TCP port reached (Landlock); the listening one is
-                 open already. With buckets: TCP to the ports of their relays only. Connections to stores are made
-                 by a process outside (`extras.remote.connector`). With an OAuth issuer: TCP to its port only
+                 open already. Connections to the stores of remote roots are made by a process outside
+                 (`extras.remote.connector`). With an OAuth issuer: TCP to its port only
     scopes       no signal to, and no abstract socket of, a process outside (Landlock)
     calls        only those that a server needs: no memory of other processes, mounts, owners, modes, extended
                  attributes, times, identities, priorities (seccomp)
@@ -58,8 +58,6 @@ ALLOWED = (
 """The groups of calls that the server needs, the start of the worker included."""
 NETWORK = ("new sockets", "named sockets")
 """The groups that it needs as well to reach an OAuth issuer."""
-LOOPBACK = ("new sockets",)
-"""The group that it needs as well to reach the relays of buckets."""
 _NAMESPACES = 0x7E020080
 """The flags of clone that make namespaces."""
 CHECKS = (
@@ -77,10 +75,6 @@ CHECKS = (
 )
 NETWORK_CHECKS = (
     Check("socket", 0, "one of", (2, 10, 16)),  # AF_INET, AF_INET6, AF_NETLINK: a name is looked up
-)
-LOOPBACK_CHECKS = (
-    Check("socket", 0, "one of", (2,)),  # AF_INET
-    Check("socket", 1, "one of", (1, 0x801, 0x80001, 0x80801)),  # SOCK_STREAM, with or without its two flags
 )
 
 # To resolve an issuer's name and to verify its certificate.
@@ -108,8 +102,10 @@ class Needs:
     """Directories with log files that are written and rotated, or single files that are written."""
     ports: tuple[int, ...] | None = None
     """TCP ports that may be connected to; None: no network at all."""
-    relays: tuple[int, ...] | None = None
-    """TCP ports of the relays of buckets, which may be connected to without any other network; None: no remote root."""
+    has_stores: bool = False
+    """There are remote roots: the certificates of their servers are checked here."""
+    files: tuple[str, ...] = ()
+    """Other directories whose files are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,24 +156,22 @@ def enter(needs: Needs) -> SandboxReport:
         if version < landlock.SCOPES_SINCE:
             missing["scopes"] = f"needs Landlock version {landlock.SCOPES_SINCE} (Linux 6.12), this is {version}"
     machine = os.uname().machine
-    code = server_filter(machine, has_network=needs.ports is not None, has_relays=bool(needs.relays))
+    code = server_filter(machine, has_network=needs.ports is not None)
     if code is None:
         missing["calls"] = f"unknown system call numbers of {machine}"
     elif not seccomp.install(code):
         missing["calls"] = "the system accepts no seccomp filter"
-    elif needs.ports is None and not needs.relays:
+    elif needs.ports is None:
         missing.pop("network", None)  # without a socket nothing can be connected
     if "calls" in missing and needs.ports is None:
         missing.setdefault("network", "only TCP is refused, by Landlock; the rest needs the filter of calls")
     return _report(missing, needs)
 
 
-def server_filter(machine: str, *, has_network: bool, has_relays: bool = False) -> bytes | None:
+def server_filter(machine: str, *, has_network: bool) -> bytes | None:
     """Return the seccomp program of a server, or None if the machine's call numbers are unknown."""
     if has_network:
         return seccomp.build_filter(machine, (*ALLOWED, *NETWORK), (*CHECKS, *NETWORK_CHECKS))
-    if has_relays:
-        return seccomp.build_filter(machine, (*ALLOWED, *LOOPBACK), (*CHECKS, *LOOPBACK_CHECKS))
     return seccomp.build_filter(machine, ALLOWED, CHECKS)
 
 
@@ -223,13 +217,15 @@ def _apply_landlock(needs: Needs) -> str:
         for path in interpreter.executable():
             rules.allow_path(path, RUN)
         rules.allow_path(os.devnull, landlock.READ_FILE | landlock.WRITE_FILE)
+        for path in needs.files:
+            rules.allow_path(path, READ)
         for path in needs.append:
             rules.allow_path(path, APPEND)
-        if needs.ports is not None or needs.relays is not None:
+        if needs.ports is not None or needs.has_stores:
             for path in (*_RESOLVING, *_certificates()):
                 rules.allow_path(path, READ)
         if rules.version >= landlock.NETWORK_SINCE:
-            for port in (*(needs.ports or ()), *(needs.relays or ())):
+            for port in needs.ports or ():
                 rules.allow_port(port, landlock.CONNECT_TCP)
         mounts.keep_table_open()  # /proc cannot be opened from inside
         return "" if rules.restrict() else "refused by the system"

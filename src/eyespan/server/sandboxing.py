@@ -66,7 +66,8 @@ def limit_memory(megabytes: int) -> str:
 def needs_of(options: ServeOptions, roots: Iterable[Root], reached: Sequence[str] = ()) -> Needs:
     """Return the needs of a server with these options."""
     remote = [root for root in roots if isinstance(root, RemoteRoot)] if process.LINUX else []
-    relays = tuple([port for root in remote for port in root.confine()]) if remote else None
+    for root in remote:
+        root.confine()
     ports = ports_of(reached) if reached else None
     append: tuple[str, ...] = ()
     if options.audit is not None:
@@ -77,7 +78,7 @@ def needs_of(options: ServeOptions, roots: Iterable[Root], reached: Sequence[str
         roots=tuple([root for root in roots if not root.is_remote]),
         append=append,
         ports=ports,
-        relays=relays,
+        has_stores=bool(remote),
     )
 
 

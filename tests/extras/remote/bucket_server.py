@@ -22,7 +22,7 @@ class BucketServer(RangeServer):
         self.root = f"{scheme}://{BUCKET}"
         self._is_azure = scheme == "az"
         self.environment = environment_of(scheme, self.url.removesuffix("/files"))
-        """The variables by which obstore finds this server."""
+        """The variables by which a client finds this server."""
 
     def answer(self, handler) -> None:
         """Answer as the store does."""
@@ -59,11 +59,15 @@ class BucketServer(RangeServer):
         found = sorted([*keys, *directories])
         return found[: self.page_size], directories, len(found) > self.page_size
 
+    def etag_of(self, name: str) -> str:
+        return self.etags.get(name, '"one"')
+
     def _page(self, page: list[str], directories: set[str], token: str) -> bytes:
         rows = [
             f"<CommonPrefixes><Prefix>{escape(name)}</Prefix></CommonPrefixes>"
             if name in directories
-            else f"<Contents><Key>{escape(name)}</Key><Size>{len(self.files[name])}</Size><ETag>one</ETag>"
+            else f"<Contents><Key>{escape(name)}</Key><Size>{len(self.files[name])}</Size>"
+            f"<ETag>{escape(self.etag_of(name))}</ETag>"
             f"<LastModified>2026-11-02T00:00:00.000Z</LastModified></Contents>"
             for name in page
         ]
@@ -78,7 +82,8 @@ class BucketServer(RangeServer):
             f"<BlobPrefix><Name>{escape(name)}</Name></BlobPrefix>"
             if name in directories
             else f"<Blob><Name>{escape(name)}</Name><Properties><Last-Modified>Mon, 02 Nov 2026 00:00:00 GMT"
-            f"</Last-Modified><Etag>one</Etag><Content-Length>{len(self.files[name])}</Content-Length>"
+            f"</Last-Modified><Etag>{self.etag_of(name)[1:-1]}</Etag>"
+            f"<Content-Length>{len(self.files[name])}</Content-Length>"
             f"<Content-Type>text/plain</Content-Type></Properties></Blob>"
             for name in page
         ]
@@ -89,7 +94,7 @@ class BucketServer(RangeServer):
 
 
 def environment_of(scheme: str, endpoint: str) -> dict[str, str]:
-    """Return the variables by which obstore finds a store, with credentials."""
+    """Return the variables by which a client finds a store, with credentials."""
     if scheme == "gs":
         return {"GOOGLE_BASE_URL": endpoint, "GOOGLE_BEARER_TOKEN": "word-of-the-host"}
     if scheme == "az":

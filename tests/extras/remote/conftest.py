@@ -70,7 +70,6 @@ def place(request):
     server = RangeServer() if request.param == "web" else BucketServer(request.param)
     with pytest.MonkeyPatch.context() as patch:
         if isinstance(server, BucketServer):
-            pytest.importorskip("obstore", reason="obstore is not installed")
             for name, value in server.environment.items():
                 patch.setenv(name, value)
         yield server, server.root if isinstance(server, BucketServer) else server.url

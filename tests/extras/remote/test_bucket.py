@@ -6,11 +6,8 @@ import pytest
 
 from eyespan import Workspace
 from eyespan.errors import OutsideRoot
-from eyespan.extras.remote import bucket as bucket_module
 from eyespan.extras.remote import web
 from eyespan.extras.remote.network import NetworkRoot
-
-pytest.importorskip("obstore", reason="obstore is not installed")
 
 FILES = {
     "p/a.txt": b"one\ntwo\nthree\n",
@@ -125,8 +122,6 @@ def test_nothing_is_below_an_object(path, workspace):
 
 
 def test_a_marker_is_an_empty_directory(workspace, bucket):
-    if bucket.url.startswith("az:"):
-        pytest.skip("obstore leaves the marker out of a listing of Azure")
     bucket.put("p/hollow/", b"")
 
     assert "directory, 0 names" in workspace.tool("native").call({"files": ["hollow"]}).text
@@ -185,8 +180,7 @@ def test_a_failure_is_explained_by_its_status(scheme, number, words, monkeypatch
     from .bucket_server import BucketServer
     from .range_server import status as answers
 
-    for module in (web, bucket_module):
-        monkeypatch.setattr(module, "FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(web, "FIRST_PAUSE_SECONDS", 0.001)
     server = BucketServer(scheme)
     for name, value in server.environment.items():
         monkeypatch.setenv(name, value)

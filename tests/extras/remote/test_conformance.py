@@ -11,8 +11,6 @@ from tests import test_conformance as local
 
 from .stores import REAL
 
-pytest.importorskip("obstore", reason="obstore is not installed")
-
 NO_SUCH_STEP = {
     "symlink": "a bucket has no links",
     "fifo": "a bucket has no pipes",

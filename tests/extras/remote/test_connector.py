@@ -69,7 +69,6 @@ def store(request):
         server = RangeServer()
         root, environment = server.url, {}
     else:
-        pytest.importorskip("obstore", reason="obstore is not installed")
         server = BucketServer(request.param)
         root, environment = server.root, server.environment
     server.files = {"a.txt": b"mine\n", "d/b.txt": b"x\n"}

@@ -10,13 +10,11 @@ import pytest
 
 from eyespan import CallContext, Workspace
 from eyespan.cli.main import main
-from eyespan.extras.remote import bucket, web
+from eyespan.extras.remote import web
 from eyespan.server.service import Service
 
 from .bucket_server import BUCKET, BucketServer
 from .range_server import hangs, status
-
-pytest.importorskip("obstore", reason="obstore is not installed")
 
 SECRETS = {
     "AWS_ACCESS_KEY_ID": "AKIAPLANTEDKEYNAME01",
@@ -44,9 +42,7 @@ FAULTS = [status(403), status(404), status(500), status(307, Location="http://12
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setattr(web, "REQUEST_SECONDS", 0.05)
-    monkeypatch.setattr(bucket, "REQUEST_SECONDS", 0.05)
     monkeypatch.setattr(web, "FIRST_PAUSE_SECONDS", 0.001)
-    monkeypatch.setattr(bucket, "FIRST_PAUSE_SECONDS", 0.001)
     server = BucketServer()
     for name, value in {**server.environment, **SECRETS}.items():
         monkeypatch.setenv(name, value)

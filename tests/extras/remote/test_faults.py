@@ -9,10 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eyespan import Workspace
-from eyespan.extras.remote import bucket, web
+from eyespan.extras.remote import web
 from tests.sizes import examples
-
-pytest.importorskip("obstore", reason="obstore is not installed")
 
 SECONDS = 0.25
 """The wait for a byte in these tests."""
@@ -144,9 +142,8 @@ FAULTS = {
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch):
-    for module in (web, bucket):
-        monkeypatch.setattr(module, "REQUEST_SECONDS", SECONDS)
-        monkeypatch.setattr(module, "FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(web, "REQUEST_SECONDS", SECONDS)
+    monkeypatch.setattr(web, "FIRST_PAUSE_SECONDS", 0.001)
 
 
 def read(place, schedule):

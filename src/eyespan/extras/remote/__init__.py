@@ -2,14 +2,16 @@
 
     address      the text of a root: a URL, perhaps with a local name (`/data=s3://bucket/prefix`)
     store        what a store answers: ranges of objects of one version, and names; errors in plain words
-    bucket       buckets, by obstore
-    endpoints    the addresses of a bucket's store and of the services of its credentials
-    relay        sends the requests of obstore to those and to no others, and follows no redirect
-    web          web servers, by the standard library, because obstore follows redirects to any host
+    web          the client, by the standard library: one host, no redirects, bounded answers; web servers
+    bucket       buckets, by that client
+    endpoints    the address of a bucket's store
+    credentials  those of the host, and their services
+    signing      requests with credentials
+    name_pages   pages of listings
     remote_file  an object as a `Source`
     root         a `StoreRoot`, which the guard treats as a directory; plugins may extend it
     network      the roots of this extra
-    connector    a process beside a server in its sandbox, which connects to the store
+    connector    a process beside a server in its sandbox, which connects to the store and finds its credentials
     plugin       the schemes
 
 A remote root has the name of a directory, `/s3/bucket/prefix` or the host's own, so every dialect, rule and selector

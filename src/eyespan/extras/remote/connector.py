@@ -3,22 +3,24 @@
 Landlock knows ports and no hosts, so a server that connects by itself could reach any host on the port of a store. A
 server therefore starts this process for each remote root, enters its sandbox and asks it for connections: it receives
 them as open descriptors. Names are looked up here as well, each time again, and addresses of cloud metadata refused, so
-the server needs no DNS. The relay of a bucket runs here too.
+the server needs no DNS. It asks for the credentials of a bucket in the same way, so it needs neither the files that
+hold them nor the services that give them.
 
-The process is in a sandbox of its own: the ports of the stores, DNS, the files that looking up a name needs. It ends
-with the server.
+The process is in a sandbox of its own: the port of the store, DNS, the services of credentials, the files that looking
+up a name and finding credentials needs. It ends with the server.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
 from _thread import start_new_thread
-from collections.abc import Sequence
+from dataclasses import asdict
 
 from eyespan.errors import StoreFailure
-from eyespan.extras.remote.relay import StoreRelay
+from eyespan.extras.remote.credentials import ASK_CREDENTIALS, CredentialSource
 from eyespan.extras.remote.web import MAX_PLACE_BYTES, METADATA_ANSWER, Server
 from eyespan.sandbox import process
 from eyespan.sandbox.server import Needs, enter
@@ -26,40 +28,40 @@ from eyespan.sandbox.server import Needs, enter
 DNS_PORT = 53
 
 
-def start(servers: Sequence[Server], relay: StoreRelay | None) -> socket.socket:
-    """Fork the process, and return the socket by which it is asked for connections.
+def start(server: Server, source: CredentialSource | None) -> socket.socket:
+    """Fork the process, and return the socket by which it is asked for connections and credentials.
 
     Call it before the process has a second thread, and before the sandbox. Raises: OSError.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if os.fork():
         theirs.close()
-        if relay is not None:
-            relay.leave()
         return ours
     try:
         ours.close()
-        _run(theirs, servers, relay)
+        _run(theirs, server, source)
     finally:
         os._exit(0)
 
 
-def _run(asked: socket.socket, servers: Sequence[Server], relay: StoreRelay | None) -> None:
+def _run(asked: socket.socket, server: Server, source: CredentialSource | None) -> None:
     for number in (signal.SIGHUP, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)  # sent to the whole group of processes by a terminal
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     process.die_with_parent(signal.SIGKILL)
-    _close_all_but([asked.fileno(), *(relay.filenos() if relay is not None else [])])
-    allowed = {server.place: server for server in servers}
-    enter(Needs(ports=tuple(sorted({DNS_PORT, *[port for _, port in allowed]}))))
-    if relay is not None:
-        relay.start()
+    _close_all_but([asked.fileno()])
+    ports = {DNS_PORT, server.place[1], *(source.ports if source else ())}
+    enter(Needs(ports=tuple(sorted(ports)), files=tuple(source.directories if source else ())))
     while True:
         data, fds, _, _ = socket.recv_fds(asked, MAX_PLACE_BYTES, 1)
         if not data:
             return  # the server has ended
         for fd in fds:
-            start_new_thread(_connect, (socket.socket(fileno=fd), data, allowed))
+            reply = socket.socket(fileno=fd)
+            if data == ASK_CREDENTIALS:
+                start_new_thread(_send_credentials, (reply, source))
+            else:
+                start_new_thread(_connect, (reply, data, server))
 
 
 def _close_all_but(kept: list[int]) -> None:
@@ -74,13 +76,18 @@ def _close_all_but(kept: list[int]) -> None:
     os.closerange(first, os.sysconf("SC_OPEN_MAX"))
 
 
-def _connect(reply: socket.socket, data: bytes, allowed: dict[tuple[str, int], Server]) -> None:
+def _send_credentials(reply: socket.socket, source: CredentialSource | None) -> None:
+    with reply:
+        found = source.current() if source is not None else None
+        reply.sendall(json.dumps(None if found is None else asdict(found)).encode())
+
+
+def _connect(reply: socket.socket, data: bytes, server: Server) -> None:
     """Answer one request with a connection, or with the reason why there is none."""
     host, _, port = data.decode("utf-8", "replace").partition("\n")
     with reply:
         try:
-            server = allowed.get((host, int(port)))
-            if server is None:
+            if (host, int(port)) != server.place:
                 reply.send(b"no store of a root")
                 return
             with server.connect_plain() as connected:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from eyespan.errors import StoreFailure
+from eyespan.extras.remote.bucket import BucketStore, bucket_endpoint
+from eyespan.extras.remote.credentials import CredentialSource
 from eyespan.extras.remote.root import StoreRoot
+from eyespan.extras.remote.web import Server, WebStore
 
 if TYPE_CHECKING:
     from socket import socket
 
-    from eyespan.extras.remote.endpoints import Endpoints
     from eyespan.extras.remote.store import Store
 
 _URL_SIGNS = frozenset("%;?#")
@@ -24,15 +26,13 @@ MAX_DECODED = 4
 class NetworkRoot(StoreRoot):
     """A root whose store is in the network.
 
-    The client is made at the first read, in the process that reads: it has threads, which do not survive a fork.
+    The client is made at the first read, in the process that reads: two processes must not share a connection.
     """
 
     def __init__(self, text: str) -> None:
         """Raises: ValueError."""
         super().__init__(text)
         self._store: Store | None = None
-        self._running: tuple[str, Endpoints] | None = None
-        """The address of the relay of a bucket, if it runs in another process."""
         self._connector: socket | None = None
         """The socket of the process that connects for this one, in a sandbox without a network."""
         self._pid = 0
@@ -43,35 +43,25 @@ class NetworkRoot(StoreRoot):
         with self._lock:
             if self._store is None or self._pid != os.getpid():
                 if self.url.startswith("http"):
-                    from eyespan.extras.remote.web import WebStore
-
                     self._store = WebStore(self.url, asked, self._connector)
                 else:
-                    from eyespan.extras.remote.bucket import BucketStore
-
-                    self._store = BucketStore(self.url, asked, self._running, self._connector)
+                    self._store = BucketStore(self.url, asked, self._connector)
                 self._pid = os.getpid()
             return self._store
 
-    def confine(self) -> tuple[int, ...]:
-        """Start a process that connects to the store and runs the relay of a bucket; return the relay's port."""
+    def confine(self) -> None:
+        """Start a process that connects to the store and finds the credentials of a bucket."""
         from eyespan.extras.remote import connector
 
         try:
             if self.url.startswith("http"):
-                from eyespan.extras.remote.web import Server
-
-                self._connector = connector.start([Server(self.url, self.url)], None)
-                return ()
-            from eyespan.extras.remote.bucket import open_relay
-
-            relay, endpoints = open_relay(self.url)
+                server, source = Server(self.url, self.url), None
+            else:
+                server = Server(bucket_endpoint(self.url), self.url)
+                source = CredentialSource(self.url.partition(":")[0], os.environ)
         except StoreFailure:
-            return ()  # an address that is invalid: reported when it is read
-        self._running = relay.address, endpoints
-        port = relay.open()
-        self._connector = connector.start(relay.servers, relay)
-        return (port,)
+            return  # an address that is invalid: reported when it is read
+        self._connector = connector.start(server, source)
 
     def _other_keys(self, key: str) -> list[str]:
         """Return the keys that a web server may take a key for: decoded once more, without parameters."""

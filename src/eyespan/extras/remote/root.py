@@ -27,6 +27,8 @@ MAX_KEY_BYTES = 1024
 """The longest key of S3, Google and Azure."""
 MAX_EXPLORED = 64
 """The files whose first bytes are read for a map."""
+PROBED_BYTES = 16
+"""The bytes of an object that are read to learn that there is one: s3rver sends all for a range of one byte."""
 _SELECTOR_SIGNS = frozenset(":!@")
 
 
@@ -92,10 +94,9 @@ class StoreRoot(RemoteRoot):
         if not _SELECTOR_SIGNS.isdisjoint(key):
             return False  # most likely a selector after a name, which is tried next: save a request
         try:
-            names = store.names(key, context, asked)
+            return store.has_names(key, context, asked)
         except NotRegular:
             return False  # a web server has no listings
-        return bool(names)
 
     def _check_parents(self, store: Store, key: str, context: CallContext, asked: str) -> None:
         """Check that a missing key does not lie below an object. Mostly one request: the directory of the key exists.
@@ -107,9 +108,9 @@ class StoreRoot(RemoteRoot):
         while "/" in key:
             key = key.rpartition("/")[0]
             try:
-                if store.names(key, context, asked):
+                if store.has_names(key, context, asked):
                     return
-                store.get(key, 0, 1, None, context, asked)
+                store.get(key, 0, PROBED_BYTES, None, context, asked)
             except NotRegular:
                 return  # a web server has no listings
             except NotFound:

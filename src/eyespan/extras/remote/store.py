@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 
 from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.errors import Changed, NotFound, PermissionRefused, ReadError, StoreFailure
@@ -16,6 +18,7 @@ FIRST_PAUSE_SECONDS = 0.1
 """The pause before the first repetition; each is three times as long as the one before."""
 MAX_NAMES = 10_000
 MAX_ETAG_CHARS = 1024
+MAX_DATE_CHARS = 100
 LEFT_OUT = "[a key that no path can name]"
 """The name, in listings, of keys with control characters, empty names or dots."""
 
@@ -36,6 +39,16 @@ def make_version(size_bytes: int, etag: str, modified_ns: int) -> ObjectVersion:
     if any(char < " " or char == "\x7f" for char in etag):  # it goes back to its server in a header
         raise ValueError("invalid version")
     return ObjectVersion(size_bytes, etag, modified_ns if 0 <= modified_ns < 1 << 63 else 0)
+
+
+def modified_ns(text: str) -> int:
+    """Return the second that a store states, as headers have no parts of one; 0 if it is not a time."""
+    try:
+        text = text[:MAX_DATE_CHARS]
+        moment = datetime.fromisoformat(text) if text[:1].isdigit() else parsedate_to_datetime(text)
+        return int(moment.timestamp()) * 1_000_000_000
+    except (ValueError, OverflowError):
+        return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +98,21 @@ class Store:
         """Return the names directly below a prefix. Raises: ReadError."""
         raise NotImplementedError  # abstract
 
+    def has_names(self, prefix: str, context: CallContext, asked: str) -> bool:
+        """Return True if there is an object below a prefix. Raises: ReadError."""
+        return bool(self.names(prefix, context, asked))
+
     def below(self, prefix: str, context: CallContext, asked: str) -> Iterator[tuple[str, ObjectVersion]]:
         """Yield the keys of all objects below a prefix, with their versions, a page per request. Raises: ReadError."""
         raise NotImplementedError  # abstract
 
 
-def refused(status: int, asked: str, store: str) -> ReadError:
-    """Return the error for the status of an answer."""
+def refused(status: int, asked: str, store: str, code: str = "") -> ReadError:
+    """Return the error for the status of an answer; `code` is the store's own name for it."""
     if status in (404, 410):
         return NotFound(asked)
     if status in (401, 403):
-        reason = f"{store} refused access ({status}): the credentials of this host do not allow it"
+        reason = f"{store} refused access ({code or status}): the credentials of this host do not allow it"
         return PermissionRefused(asked, errno.EACCES, reason)
     if status == 412:
         return Changed(asked)
@@ -103,4 +120,4 @@ def refused(status: int, asked: str, store: str) -> ReadError:
         return StoreFailure(asked, f"{store} redirects to another place, which is not followed: check region and host")
     if status in (429, 503):
         return StoreFailure(asked, f"{store} is busy ({status}); try again later")
-    return StoreFailure(asked, f"{store} answered with status {status}")
+    return StoreFailure(asked, f"{store} answered with status {status}{f' ({code})' if code else ''}")

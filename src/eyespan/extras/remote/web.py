@@ -17,8 +17,8 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator
-from email.utils import parsedate_to_datetime
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 from eyespan.context import CallContext
@@ -31,6 +31,7 @@ from eyespan.extras.remote.store import (
     ObjectVersion,
     Store,
     make_version,
+    modified_ns,
     refused,
 )
 
@@ -53,9 +54,10 @@ MAX_HEADERS_BYTES = 1 << 18
 """The headers of an answer, with those of preliminary answers before it."""
 CHUNK_COPIES = 2
 """The bytes that a body may take for each byte of its contents: chunks have their lengths before them."""
-MAX_DATE_CHARS = 100
+MAX_ERROR_BYTES = 1 << 12
+"""The description of an error that is read."""
 MAX_ANSWER_SECONDS = 60.0
-"""The longest time for one answer that is passed on."""
+"""The longest time for one answer of a service of credentials."""
 MAX_IDLE = 4
 """The idle connections to one server."""
 MAX_ADDRESSES = 4
@@ -155,6 +157,19 @@ class _Connection(http.client.HTTPConnection):
         self.sock: Any = wire
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer."""
+
+    status: int
+    data: bytes
+
+
+_Found = TypeVar("_Found")
+Prepare = Callable[[dict[str, str]], tuple[str, dict[str, str]]]
+"""Returns the path, with its query, and the headers of a request with these headers: a store signs them."""
+
+
 class Server:
     """One web server: ranges of the files that paths name, of one version each, by connections that are used again.
 
@@ -187,54 +202,86 @@ class Server:
         except ValueError:
             raise StoreFailure(asked, f"{name} has an invalid port") from None
         self._host = parts.hostname or ""
+        self.authority = parts.netloc.lower().removesuffix(":443" if self._is_secure else ":80")
+        """Host and port as they stand in requests."""
         self._ssl: ssl.SSLContext | None = None
 
     def get(
-        self, path: str, start: int, size_bytes: int, version: ObjectVersion | None, context: CallContext, asked: str
+        self,
+        prepare: Prepare,
+        start: int,
+        size_bytes: int,
+        version: ObjectVersion | None,
+        context: CallContext,
+        asked: str,
     ) -> tuple[bytes, ObjectVersion]:
-        """Return a range of the file at `path` and its version, as `Store.get` does. Raises: ReadError."""
-        headers = {"Range": f"bytes={start}-{start + size_bytes - 1}", "Accept-Encoding": "identity"}
+        """Return a range of a file and its version, as `Store.get` does. Raises: ReadError."""
+        ranged = {"Range": f"bytes={start}-{start + size_bytes - 1}", "Accept-Encoding": "identity"}
         if version is not None and version.etag and not version.etag.startswith("W/"):
-            headers["If-Match"] = version.etag
+            ranged["If-Match"] = version.etag
+
+        def once() -> tuple[int, str, tuple[bytes, ObjectVersion] | None]:
+            found = self._request(*prepare(ranged), start, size_bytes, version, context, asked)
+            if found[0] == 416 and version is None and ranged.pop("Range", ""):
+                # An empty file has no range, and not every server reports its size then.
+                found = self._request(*prepare(ranged), start, size_bytes, version, context, asked)
+            return found
+
+        return self._repeated(once, context, asked)
+
+    def whole(self, prepare: Prepare, max_bytes: int, context: CallContext, asked: str) -> bytes:
+        """Return a whole answer of at most `max_bytes`. Raises: ReadError."""
+
+        def once() -> tuple[int, str, bytes | None]:
+            answer = self.exchange("GET", *prepare({}), b"", max_bytes, context.check, asked)
+            return answer.status, _code_of(answer.data), answer.data if answer.status == 200 else None
+
+        return self._repeated(once, context, asked)
+
+    def _repeated(self, once: Callable[[], tuple[int, str, _Found | None]], context: CallContext, asked: str) -> _Found:
+        """Make a request until it has a result: it returns a status, the code of an error, and the result."""
         pause = FIRST_PAUSE_SECONDS
         for tries_left in range(MAX_TRIES - 1, -1, -1):
             context.check()
             context.count_store(1, 0)
             try:
-                status, current, data = self._request(path, headers, start, size_bytes, version, context, asked)
+                status, code, found = once()
             except ssl.SSLCertVerificationError as error:
                 raise StoreFailure(asked, untrusted(self.name, error.verify_message)) from None
             except (OSError, http.client.HTTPException):
                 if not tries_left:
                     raise StoreFailure(asked, f"{self.name} cannot be reached, or its answers break off") from None
             else:
-                if status in (200, 206):
-                    self.received_bytes += len(data)
-                    context.count_store(0, len(data))
-                    return data, current
-                if status == 416 and version is None and headers.pop("Range", ""):
-                    continue  # an empty file has no range, and not every server reports its size then
+                if found is not None:
+                    return found
                 if not tries_left or (status < 500 and status != 429):
-                    raise refused(status, asked, self.name)
+                    raise refused(status, asked, self.name, code)
             time.sleep(pause)
             pause *= 3
         raise AssertionError("the last try returns or raises")
 
     def exchange(
-        self, method: str, path: str, headers: dict[str, str], body: bytes, max_bytes: int = MAX_WHOLE_BYTES
-    ) -> tuple[http.client.HTTPResponse, bytes]:
-        """Make one request with these headers and return the answer with its body, of at most `max_bytes`.
+        self,
+        method: str,
+        path: str,
+        headers: dict[str, str],
+        body: bytes,
+        max_bytes: int,
+        check: Callable[[], None] | None = None,
+        asked: str = "",
+    ) -> Answer:
+        """Make one request with these headers and return the whole answer, of at most `max_bytes`.
 
-        Nothing is followed or repeated. Raises: OSError, HTTPException, StoreFailure.
+        Nothing is followed or repeated. `check` raises an error when the answer is to be abandoned; without one, that
+        is after `MAX_ANSWER_SECONDS`. Raises: OSError, HTTPException, ReadError.
         """
-        self.requests += 1
         end = self._clock() + MAX_ANSWER_SECONDS
 
-        def check() -> None:
+        def check_time() -> None:
             if self._clock() > end:
-                raise StoreFailure("", f"{self.name} answers too slowly")
+                raise StoreFailure(asked, f"{self.name} answers too slowly")
 
-        connection, answer = self._answer(path, headers, "", check, method, body)
+        connection, answer = self._answer(path, headers, asked, check or check_time, method, body)
         is_done = False
         try:
             connection.wire.allow(max_bytes)
@@ -242,11 +289,11 @@ class Server:
             while piece := answer.read1(1 << 16):
                 data += piece
                 if len(data) > max_bytes:
-                    raise StoreFailure("", f"{self.name} sent more than was asked for")
+                    raise StoreFailure(asked, f"{self.name} sent more than was asked for")
             if answer.length:
                 raise http.client.IncompleteRead(bytes(data), answer.length)
             is_done = answer.isclosed()
-            return answer, bytes(data)
+            return Answer(answer.status, bytes(data))
         finally:
             self._keep(connection, answer, is_done=is_done)
 
@@ -267,9 +314,10 @@ class Server:
         version: ObjectVersion | None,
         context: CallContext,
         asked: str,
-    ) -> tuple[int, ObjectVersion, bytes]:
-        """Make one request. Raises: OSError, HTTPException, ReadError."""
-        self.requests += 1
+    ) -> tuple[int, str, tuple[bytes, ObjectVersion] | None]:
+        """Make one request. Return the status, the code of an error, and the result. Raises: OSError, HTTPException,
+        ReadError.
+        """
         connection, answer = self._answer(path, headers, asked, context.check)
         is_done = False
         try:
@@ -286,7 +334,10 @@ class Server:
                     raise StoreFailure(asked, f"{self.name} cannot send parts of a file, and this one is too large")
                 skipped_bytes = min(start, total)
             else:
-                return status, ObjectVersion(0, "", 0), b""
+                connection.wire.allow(MAX_ERROR_BYTES)
+                code = _code_of(answer.read(MAX_ERROR_BYTES))
+                is_done = answer.isclosed()
+                return status, code, None
             current = _version(answer, total)
             if version is not None and current != version:
                 raise Changed(asked)
@@ -296,7 +347,9 @@ class Server:
                 skipped_bytes -= len(_body(answer, min(SKIPPED_BYTES, skipped_bytes)))
             data = _body(answer, size_bytes)
             is_done = answer.isclosed()
-            return status, current, data
+            self.received_bytes += len(data)
+            context.count_store(0, len(data))
+            return status, "", (data, current)
         except ValueError:
             raise StoreFailure(asked, f"{self.name} sent an invalid header") from None
         finally:
@@ -315,6 +368,7 @@ class Server:
 
         Raises: OSError, HTTPException, StoreFailure, and what `check` raises.
         """
+        self.requests += 1
         headers = {"User-Agent": "eyespan", **headers}
         while True:
             try:
@@ -430,7 +484,7 @@ class WebStore(Store):
         self, key: str, start: int, size_bytes: int, version: ObjectVersion | None, context: CallContext, asked: str
     ) -> tuple[bytes, ObjectVersion]:
         path = "/".join([self._path, *[quote(part, safe="") for part in key.split("/")]])
-        return self._server.get(path, start, size_bytes, version, context, asked)
+        return self._server.get(lambda headers: (path, headers), start, size_bytes, version, context, asked)
 
     def close(self) -> None:
         self._server.close()
@@ -461,13 +515,17 @@ def is_metadata(text: str) -> bool:
 
 def _version(answer: http.client.HTTPResponse, total: int) -> ObjectVersion:
     """Return the version that the headers describe. Raises: ValueError."""
-    modified_ns = 0
-    if text := answer.headers.get("Last-Modified"):
-        try:
-            modified_ns = int(parsedate_to_datetime(text[:MAX_DATE_CHARS]).timestamp() * 1e9)
-        except (ValueError, OverflowError):
-            pass
-    return make_version(total, answer.headers.get("ETag") or "", modified_ns)
+    modified = modified_ns(answer.headers.get("Last-Modified") or "")
+    return make_version(total, answer.headers.get("ETag") or "", modified)
+
+
+_CODE = re.compile(b"<Code>([A-Za-z]{1,60})</Code>")
+
+
+def _code_of(data: bytes) -> str:
+    """Return the name of the error that stores send in a body; "" if there is none."""
+    match = _CODE.search(data)
+    return match[1].decode() if match else ""
 
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
