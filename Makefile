@@ -94,12 +94,13 @@ images: browser  ## the images of the page in docs/images, as the tests in Chrom
 	@cd build/screenshots && cp view-start-1280-light.png $(CURDIR)/docs/images/view-start.png && \
 		cp view-preview-1280-light.png $(CURDIR)/docs/images/view-preview.png && \
 		cp view-activity-1280-light.png $(CURDIR)/docs/images/view-activity.png && \
+		cp view-why-1280-light.png $(CURDIR)/docs/images/view-why.png && \
 		cp view-preview-390-dark.png $(CURDIR)/docs/images/view-narrow-dark.png
 
 docs: $(READY)  ## build the site of docs/ into build/site, with strict links; one minute
 	@$(BIN)/python tools/reference.py
-	@test -x build/docs-venv/bin/mkdocs || { $(PYTHON) -m venv build/docs-venv && build/docs-venv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt mkdocs; }
-	@build/docs-venv/bin/mkdocs build --quiet && echo "build/site/index.html"
+	@test -d build/docs-venv/lib/*/site-packages/material || { $(PYTHON) -m venv build/docs-venv && build/docs-venv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt mkdocs-material; }
+	@NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --quiet && echo "build/site/index.html"
 
 remote: $(READY)  ## the tests of remote roots with real servers of S3 and Azure, which it installs, and with sshd, and bombs from stores; half an hour
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt 'moto[server]'

@@ -77,7 +77,7 @@ def render(results) -> str:
         + (f" Missing: {', '.join(missing)}." if missing else ""),
         f"{len(judged) - len(missed)} of {len(judged)} goals held"
         + (": the misses, and every figure, are in " if missed else "; every figure is in ")
-        + "[bench/RESULTS.md](../bench/RESULTS.md). `make bench` repeats the run.",
+        + "[the results](../bench/RESULTS.md). `make bench` repeats the run.",
     ]
     return "\n".join(lines)
 

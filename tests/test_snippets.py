@@ -519,6 +519,7 @@ def run_python(block, project, monkeypatch):
     with anthropic, openai:
         offer(monkeypatch, "anthropic", anthropic)
         offer(monkeypatch, "openai", openai)
+        gemini = offer_gemini(monkeypatch, {"files": "src/app.py"})
         with_printing = io.StringIO()
         monkeypatch.setattr(sys, "stdout", with_printing)
         exec(compile(block.text, str(block), "exec"), names)
@@ -527,12 +528,33 @@ def run_python(block, project, monkeypatch):
         assert [result["content"] for result in anthropic.results()] == ["     1\tdef main():\n     2\t    pass"]
     elif "from openai" in block.text:
         assert [result["output"] for result in openai.results()] == ["L1: def main():\nL2:     pass"]
+    elif "from google" in block.text:
+        assert "def main():" in gemini[-1][-1]["parts"][0]["functionResponse"]["response"]["output"]
     elif "messages +=" in block.text:
         assert "line_1 = 1" in json.dumps(names["messages"])
     elif "client.messages" in block.text:
         assert created[0]["tools"][0]["type"].startswith("text_editor_")
     elif "print(" in block.text:
         assert with_printing.getvalue().strip()
+
+
+def offer_gemini(monkeypatch, arguments):
+    """Offer the part of google-genai that the pages use; return the contents of its requests."""
+    requests = []
+
+    def generate_content(**request):
+        requests.append(list(request["contents"]))
+        calls = [SimpleNamespace(id=None, name="read", args=arguments)] if len(requests) == 1 else []
+        parts = [{"functionCall": {"name": call.name, "args": call.args}} for call in calls]
+        content = {"role": "model", "parts": parts}
+        return SimpleNamespace(candidates=[SimpleNamespace(content=content)], function_calls=calls)
+
+    module = ModuleType("google")
+    module.genai = SimpleNamespace(
+        Client=lambda: SimpleNamespace(models=SimpleNamespace(generate_content=generate_content))
+    )
+    monkeypatch.setitem(sys.modules, "google", module)
+    return requests
 
 
 def offer(monkeypatch, name, fake):

@@ -3,16 +3,19 @@
 cli.md       every command and option
 errors.md    every error: class, code, cause, remedy
 settings.md  every setting of every dialect
-api.md       the public names of the package
+api.md       the public names of the package, those that a program begins with first
+schemas.md   the JSON Schemas of docs/schemas
 pasted.md    the texts of other programs that are read as selectors
 """
 
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import eyespan
 from eyespan import errors
@@ -22,6 +25,26 @@ from eyespan.selectors.pasted import EXAMPLES
 from eyespan.selectors.pasted_forms import ROWS
 
 OUT = Path(__file__).resolve().parents[1] / "docs" / "reference"
+LONG = 100
+FIRST = ("Workspace", "Tool", "Reply", "ToolSpec")
+LAST = ("CallContext",)
+"""Classes that the page of public names begins and ends with."""
+API_INTRODUCTION = [
+    "The public names of the package `eyespan`. A `Workspace` is the files that may be read, a `Tool` is a dialect over",
+    "them, and a `Reply` is an answer. Most programs need nothing else:",
+    "",
+    "```python",
+    "from eyespan import Workspace",
+    "",
+    'with Workspace(".") as workspace:',
+    '    tool = workspace.tool("native")',
+    '    reply = tool.call({"files": ["README.md:1-5"]})',
+    "    print(reply.text, reply.facts)",
+    "```",
+    "",
+    "[Hosts](../hosts.md) has the functions of `eyespan.hosts`, which make definitions and results for model APIs.",
+    "",
+]
 REMEDIES = {
     "binary": "Name a document kind that is installed (`eyespan doctor`), or read it with another tool.",
     "busy": "Try again.",
@@ -57,7 +80,7 @@ REMEDIES = {
 
 def cli_page() -> str:
     """Return the page of commands and options."""
-    lines = ["# Commands", "", "`eyespan help COMMAND` prints the same.", ""]
+    lines = ["# Commands", "", "Every command and option; `eyespan help COMMAND` prints the same.", ""]
     for name in COMMANDS:
         lines += [f"## eyespan {name}", "", "```text", load_command(name).HELP.rstrip(), "```", ""]
         lines += ["| option | meaning |", "| --- | --- |"]
@@ -74,8 +97,8 @@ def errors_page() -> str:
     lines = [
         "# Errors",
         "",
-        "`reply.error.code` and `ReadError.code`. A dialect writes its own text for each; `workspace` and `forge` have",
-        "codes of their own (docs/dialects.md).",
+        "The codes of errors (`reply.error.code`, `ReadError.code`), with cause and remedy. A dialect writes its own text",
+        "for each; `workspace` and `forge` have codes of their own (docs/dialects.md).",
         "",
         "| code | class | cause | remedy |",
         "| --- | --- | --- | --- |",
@@ -96,6 +119,8 @@ def settings_page() -> str:
     """Return the page of settings."""
     lines = [
         "# Settings of dialects",
+        "",
+        "The settings of each dialect, which a host may change.",
         "",
         'In Python `workspace.tool("claude", line_number_format="arrow")`, on the command line',
         "`--set claude.line_number_format=arrow`, in `eyespan.toml` `[dialects.claude]`. Every dialect also has",
@@ -120,19 +145,43 @@ def settings_page() -> str:
 
 def api_page() -> str:
     """Return the page of public names."""
-    lines = ["# Python", "", "`from eyespan import ...`", ""]
-    for name in eyespan.__all__:
+    lines = ["# Python", "", *API_INTRODUCTION]
+    classes = [name for name in eyespan.__all__ if inspect.isclass(getattr(eyespan, name))]
+    for name in [*FIRST, *[name for name in classes if name not in (*FIRST, *LAST)], *LAST]:
         value = getattr(eyespan, name)
-        if not inspect.isclass(value):
-            continue
-        lines += [f"## {name}", "", f"```text\n{name}{_signature(value)}\n```", "", inspect.getdoc(value) or "", ""]
-        for member, function in sorted(vars(value).items()):
+        lines += [f"## {name}", "", _signature(name, value), "", inspect.getdoc(value) or "", ""]
+        for member, function in vars(value).items():
             is_method = inspect.isfunction(function) or isinstance(function, classmethod)
             if member.startswith("_") or not is_method:
                 continue
             inner = function.__func__ if isinstance(function, classmethod) else function
-            lines += [f"### {name}.{member}", "", f"```text\n{member}{_signature(inner)}\n```", ""]
-            lines += [inspect.getdoc(inner) or "", ""]
+            lines += [f"### {name}.{member}", "", _signature(member, inner), "", inspect.getdoc(inner) or "", ""]
+    functions = [name for name in eyespan.__all__ if inspect.isfunction(getattr(eyespan, name))]
+    for name in functions:
+        value = getattr(eyespan, name)
+        lines += [f"## {name}", "", _signature(name, value), "", inspect.getdoc(value) or "", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def schemas_page() -> str:
+    """Return the page of the JSON Schemas."""
+    lines = [
+        "# JSON Schemas",
+        "",
+        "The forms of what eyespan takes and writes, as JSON Schemas (draft 2020-12) for editors and programs.",
+        "`tests/test_json_schemas.py` compares them with what the commands write.",
+        "",
+    ]
+    for path in sorted((OUT.parent / "schemas").glob("*.json")):
+        schema = json.loads(path.read_text("utf-8"))
+        lines += [f"## {schema['title']}", "", f"[The schema](../schemas/{path.name})", ""]
+        lines += ["| field | type | meaning |", "| --- | --- | --- |"]
+        for name, field in schema.get("properties", {}).items():
+            types = field.get("type", "")
+            shown = ", ".join(types) if isinstance(types, list) else types
+            required = "" if name in schema.get("required", ()) else " (optional)"
+            lines.append(f"| `{name}` | {shown}{required} | {_cell(field.get('description', ''))} |")
+        lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -142,7 +191,7 @@ def pasted_page() -> str:
         "# Pasted texts",
         "",
         "What `native` and `eyespan read` make of a text that is no selector; the rules are in",
-        "[selectors.md](../selectors.md#what-other-tools-print). The rows are the table in",
+        "[the page of selectors](../selectors.md#what-other-tools-print). The rows are the table in",
         "`src/eyespan/selectors/pasted_forms.py`, and each is run as a test. `⏎` is the end of a line.",
         "",
         "| form | pasted | read as |",
@@ -161,11 +210,36 @@ def _code(text: str) -> str:
     return f"{ticks} {shown} {ticks}" if "`" in text else f"`{shown}`"
 
 
-def _signature(value: object) -> str:
+def _signature(name: str, value: object) -> str:
+    """Return a name with its parameters as a block, one parameter a line if it is long."""
     try:
-        return str(inspect.signature(value))  # type: ignore[arg-type]  # a class or a function
+        signature = inspect.signature(value)  # type: ignore[arg-type]  # a class or a function
     except (TypeError, ValueError):
-        return "(...)"
+        return f"```python\n{name}(...)\n```"
+    plain = signature.replace(
+        parameters=[one.replace(annotation=_annotation(one.annotation)) for one in signature.parameters.values()],
+        return_annotation=signature.empty if inspect.isclass(value) else _annotation(signature.return_annotation),
+    )
+    text = f"{name}{plain}"
+    if len(text) > LONG:
+        end = text.rpartition(")")[2]
+        parts = [str(one) for one in plain.parameters.values()]
+        star = next((n for n, one in enumerate(plain.parameters.values()) if one.kind is one.KEYWORD_ONLY), None)
+        if star is not None and not any(one.kind is one.VAR_POSITIONAL for one in plain.parameters.values()):
+            parts.insert(star, "*")
+        text = f"{name}(\n" + "".join([f"    {part},\n" for part in parts]) + f"){end}"
+    return f"```python\n{text}\n```"
+
+
+class _Plain(str):
+    """An annotation that is written without quotes."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _annotation(annotation: Any) -> Any:
+    return _Plain(annotation) if isinstance(annotation, str) else annotation
 
 
 def _cell(text: str) -> str:
@@ -178,6 +252,7 @@ PAGES = {
     "settings.md": settings_page,
     "api.md": api_page,
     "pasted.md": pasted_page,
+    "schemas.md": schemas_page,
 }
 
 
