@@ -30,7 +30,7 @@ FIRST = ("Workspace", "Tool", "Reply", "ToolSpec")
 LAST = ("CallContext",)
 """Classes that the page of public names begins and ends with."""
 API_INTRODUCTION = [
-    "The public names of the package `eyespan`. A `Workspace` is the files that may be read, a `Tool` is a dialect over",
+    "The public names of `eyespan`. A `Workspace` is the files that may be read, a `Tool` is a dialect over",
     "them, and a `Reply` is an answer. Most programs need nothing else:",
     "",
     "```python",
@@ -97,8 +97,8 @@ def errors_page() -> str:
     lines = [
         "# Errors",
         "",
-        "The codes of errors (`reply.error.code`, `ReadError.code`), with cause and remedy. A dialect writes its own text",
-        "for each; `workspace` and `forge` have codes of their own (docs/dialects.md).",
+        "The codes of errors (`reply.error.code`, `ReadError.code`), with cause and remedy. A dialect writes its own",
+        "text for each; `workspace` and `forge` have codes of their own (docs/dialects.md).",
         "",
         "| code | class | cause | remedy |",
         "| --- | --- | --- | --- |",
