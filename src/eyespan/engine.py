@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
@@ -137,8 +138,7 @@ class Engine:
         from eyespan.guard.names import Names
 
         roots = [root for root in self.guard.local_roots if root.canonical != os.sep and not root.is_closed]
-        ignore = self.guard.ignore
-        names_by_root = [(root, self._names.setdefault(root.canonical, Names(root, ignore))) for root in roots]
+        names_by_root = [(root, self._names.setdefault(root.canonical, Names(root))) for root in roots]
         end = context.now() + NAMES_SECONDS
         for root, names in names_by_root:
             seconds = end - context.now()
@@ -147,7 +147,7 @@ class Engine:
             waiting = CallContext(4 * NAMES_SECONDS, may_block=context.may_block, ledger=context.ledger)
             try:
                 with _Loading(root.path):
-                    self._wait(root.path, waiting, names.walker(seconds))
+                    self._wait(root.path, waiting, partial(_walk_names, names, seconds))
             except (TimedOut, Busy):
                 pass  # The file system does not respond: what is known has to do.
             context.check()
@@ -255,6 +255,10 @@ class Engine:
         if root.is_remote:
             return root.path
         return mounts.mount_of(os.path.join(root.canonical, rest))
+
+
+def _walk_names(names: Names, seconds: float, guard: Guard, _: CallContext) -> None:
+    names.walk(guard, seconds)
 
 
 def _by_either_name(path: str, act: Callable[[str], T]) -> T:
