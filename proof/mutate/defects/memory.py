@@ -428,7 +428,7 @@ DEFECTS = (
     Defect(
         name="a directory is free while it is listed",
         file=f"{SRC}/guard/tree.py",
-        old="                context.charge(file_memory(name))\n",
+        old="            guard.context.charge(file_memory(name))\n",
         new="                pass\n",
         tests="tests/guard/test_tree.py -k while_it_is_listed",
     ),

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eyespan.errors import NotRegular, PermissionRefused
-from eyespan.guard import walk
+from eyespan.errors import PermissionRefused
 from eyespan.guard.filesystems import is_pseudo
 from eyespan.guard.ignore import IgnoreRules, rules_at
+from eyespan.guard.tree import find, opened_directory
 from eyespan.source import close_fd
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 
 MAX_SCANNED = 10_000
-_OPEN = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 _SUFFIXES = {"directory": "/", "file": "", "link": "@", "other": "|"}
 
 ENTRY_BYTES = 150
@@ -67,20 +65,13 @@ def list_directory(guard: Guard, root: Root, rest: str, path: str, *, hides_igno
 
     Raises: OSError, ReadError; NotRegular(what="file") if it is not a directory.
     """
-    if guard.backend == "portable":
-        return _list_portable(guard, root, rest, path, hides_ignored)
-    found = walk.find(guard.local_roots, root, rest, by_handle=guard.backend != "walk-by-name")
-    try:
-        _check(guard, found, path)
-        # The descriptor may be O_PATH only; "." below it is the same directory, whatever its present name.
-        here = os.open(".", _OPEN, dir_fd=found.fd)
-        try:
-            return _scan(guard, here, found, _ignore_rules(found, found.root.fd, hides_ignored))
-        finally:
-            close_fd(here)
-    finally:
-        if found.fd >= 0:
-            close_fd(found.fd)
+    with opened_directory(guard, root, rest, path) as found:
+        has_fd = found.fd >= 0
+        here, top = (found.fd, found.root.fd) if has_fd else (_real_path(found), found.root.canonical)
+        listing = _scan(guard, here, found, rules_at(top, found.canonical) if hides_ignored else None)
+    if not has_fd and find(guard, root, rest).canonical != found.canonical:
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))  # listed by name, and replaced meanwhile
+    return listing
 
 
 def describe(guard: Guard, root: Root, rest: str, path: str) -> os.stat_result:
@@ -88,16 +79,11 @@ def describe(guard: Guard, root: Root, rest: str, path: str) -> os.stat_result:
 
     Raises: OSError, ReadError.
     """
-    if guard.backend == "portable":
-        from eyespan.guard import portable
-
-        found = portable.find(guard.roots, root, rest)
-    else:
-        found = walk.find(guard.roots, root, rest, by_handle=guard.backend != "walk-by-name")
+    found = find(guard, root, rest)
     try:
         guard.policy.admit(found.canonical, path, found.root.canonical)
         if found.fd < 0:
-            return os.stat(os.path.join(found.root.canonical, found.canonical), follow_symlinks=False)
+            return os.stat(_real_path(found), follow_symlinks=False)
         if is_pseudo(found.fd):
             raise PermissionRefused(path, errno.EPERM, "files of kernel state are not described")
         return os.fstat(found.fd)
@@ -106,32 +92,8 @@ def describe(guard: Guard, root: Root, rest: str, path: str) -> os.stat_result:
             close_fd(found.fd)
 
 
-def _check(guard: Guard, found: BackendResult, path: str) -> None:
-    if not stat.S_ISDIR(found.mode):
-        raise NotRegular(path, what="file")
-    if found.fd >= 0 and is_pseudo(found.fd):
-        raise PermissionRefused(path, errno.EPERM, "directories of kernel state are not listed")
-    guard.policy.admit(found.canonical, path, found.root.canonical)
-
-
-def _list_portable(guard: Guard, root: Root, rest: str, path: str, hides_ignored: bool) -> Listing:
-    """List by names, as that backend opens, and resolve the path again afterwards."""
-    from eyespan.guard import portable
-
-    before = portable.find(guard.local_roots, root, rest)
-    if before.fd >= 0:
-        close_fd(before.fd)
-        raise NotRegular(path, what="file")
-    _check(guard, before, path)
-    directory = os.path.join(before.root.canonical, before.canonical)
-    listing = _scan(guard, directory, before, _ignore_rules(before, before.root.canonical, hides_ignored))
-    if portable.find(guard.local_roots, root, rest).canonical != before.canonical:
-        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-    return listing
-
-
-def _ignore_rules(found: BackendResult, top: int | str, hides_ignored: bool) -> IgnoreRules | None:
-    return rules_at(top, found.canonical) if hides_ignored else None
+def _real_path(found: BackendResult) -> str:
+    return os.path.join(found.root.canonical, found.canonical)
 
 
 def _scan(guard: Guard, directory: int | str, found: BackendResult, rules: IgnoreRules | None) -> Listing:

@@ -20,11 +20,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eyespan.errors import NotRegular, PermissionRefused
+from eyespan.errors import NotRegular, PermissionRefused, ReadError
 from eyespan.guard import portable, walk
 from eyespan.guard.filesystems import is_pseudo
 from eyespan.guard.ignore import IgnoreRules, rules_at
-from eyespan.source import close_fd
+from eyespan.source import Status, close_fd
 
 if TYPE_CHECKING:
     from eyespan.context import CallContext
@@ -120,11 +120,19 @@ def explore(guard: Guard, root: Root, rest: str, path: str, choose: Choose, take
     """
     if guard.backend == "portable":
         raise PermissionRefused(path, errno.ENOTSUP, "maps need directory descriptors, which this system lacks")
-    with _opened(guard, root, rest, path) as found:
-        explorer = _Explorer(guard, found)
-        survey = explorer.survey()
-        explorer.read(choose(survey), take, max_bytes)
-        return survey
+    with opened_directory(guard, root, rest, path) as found:
+        survey = _survey(guard, found)
+    top = os.path.join(found.root.path, "" if found.canonical == "." else found.canonical)
+    for directory, names in choose(survey).items():
+        for name in names:
+            if guard.context is not None:
+                guard.context.check()
+            try:
+                with guard.open(os.path.join(top, directory + name), follow=False) as source:
+                    take(directory + name, source.read_at(0, max_bytes), _key(source.status))
+            except ReadError:
+                continue  # removed or replaced in the meantime, or not readable
+    return survey
 
 
 def files_below(guard: Guard, root: Root, rest: str, path: str, after: str) -> Iterator[Found]:
@@ -134,18 +142,22 @@ def files_below(guard: Guard, root: Root, rest: str, path: str, after: str) -> I
 
     Raises: OSError, ReadError, also while they are taken; NotRegular(what="file") if it is not a directory.
     """
-    with _opened(guard, root, rest, path) as found:
+    with opened_directory(guard, root, rest, path) as found:
         for below, name, _, error in Walk(guard, found).below(after):
             yield below + name, error
 
 
-@contextmanager
-def _opened(guard: Guard, root: Root, rest: str, path: str) -> Iterator[BackendResult]:
-    """Open a directory; `found.fd` can be listed. Raises: OSError, ReadError, as `files_below` does."""
+def find(guard: Guard, root: Root, rest: str) -> BackendResult:
+    """Find what `rest` names beneath a root, as `walk.find` does. The caller closes it. Raises: OSError, ReadError."""
     if guard.backend == "portable":
-        found = portable.find(guard.local_roots, root, rest)
-    else:
-        found = walk.find(guard.local_roots, root, rest, by_handle=guard.backend != "walk-by-name")
+        return portable.find(guard.local_roots, root, rest)
+    return walk.find(guard.local_roots, root, rest, by_handle=guard.backend != "walk-by-name")
+
+
+@contextmanager
+def opened_directory(guard: Guard, root: Root, rest: str, path: str) -> Iterator[BackendResult]:
+    """Open a directory; `found.fd` can be listed. Raises: OSError, ReadError, as `files_below` does."""
+    found = find(guard, root, rest)
     try:
         if not stat.S_ISDIR(found.mode):
             raise NotRegular(path, what="file")
@@ -335,101 +347,35 @@ class _WalkedDirectory:
         self._charged_bytes = 0
 
 
-class _Explorer:
-    """One directory, its survey and its first bytes."""
-
-    def __init__(self, guard: Guard, found: BackendResult) -> None:
-        self._guard = guard
-        self._found = found
-        self._top = found.fd
-        self._device = os.fstat(found.fd).st_dev
-
-    def survey(self) -> Survey:
-        """Return the files by directory."""
-        context = self._guard.context
-        directories: dict[str, DirectoryFiles] = {}
-        open_ones: dict[str, list[tuple[str, Key]]] = {"": []}
-        count = 0
-        is_complete = True
-        walk_below = Walk(self._guard, self._found)
-        for path, name, fd, error in walk_below.below():
-            if path not in open_ones:
-                for left in [one for one in open_ones if not path.startswith(one)]:
-                    directories[left] = DirectoryFiles(open_ones.pop(left))
-                open_ones[path] = []
-            if error is not None:
-                is_complete = is_complete and not (isinstance(error, NotRegular) and error.what == "directory")
-                continue
-            if count >= MAX_FILES or len(directories) + len(open_ones) > MAX_DIRECTORIES:
-                is_complete = False
-                break
-            try:
-                assert isinstance(fd, int)
-                open_ones[path].append((name, _key(os.stat(name, dir_fd=fd, follow_symlinks=False))))
-            except OSError:
-                continue  # removed in the meantime
-            count += 1
-            if context is not None:
-                context.charge(file_memory(name))
-        directories |= {path: DirectoryFiles(files) for path, files in open_ones.items()}
-        in_order = {path: directories[path] for path in sorted(directories)}
-        return Survey(self._found.canonical, in_order, is_complete, walk_below.denied)
-
-    def _open_directory(self, directory: int, name: str) -> int | None:
-        """Open a directory; None if it cannot be entered or belongs to another mount."""
+def _survey(guard: Guard, found: BackendResult) -> Survey:
+    """List the files below an open directory. Raises: OSError, Cancelled, TimedOut, TooMuchMemory."""
+    directories: dict[str, DirectoryFiles] = {}
+    open_ones: dict[str, list[tuple[str, Key]]] = {"": []}
+    count = 0
+    is_complete = True
+    walk_below = Walk(guard, found)
+    for path, name, fd, error in walk_below.below():
+        if path not in open_ones:
+            for left in [one for one in open_ones if not path.startswith(one)]:
+                directories[left] = DirectoryFiles(open_ones.pop(left))
+            open_ones[path] = []
+        if error is not None:
+            is_complete = is_complete and not (isinstance(error, NotRegular) and error.what == "directory")
+            continue
+        if count >= MAX_FILES or len(directories) + len(open_ones) > MAX_DIRECTORIES:
+            is_complete = False
+            break
         try:
-            opened = os.open(name, _OPEN_DIRECTORY, dir_fd=directory)
+            assert isinstance(fd, int)
+            open_ones[path].append((name, _key(os.stat(name, dir_fd=fd, follow_symlinks=False))))
         except OSError:
-            return None
-        if os.fstat(opened).st_dev == self._device:
-            return opened
-        close_fd(opened)
-        return None
-
-    def read(self, chosen: Mapping[str, Sequence[str]], take: Take, max_bytes: int) -> None:
-        """Read the first bytes of the chosen files."""
-        around: set[str] = set()
-        for path in chosen:
-            names = path.split("/")[:-1]
-            around.update(["".join([f"{name}/" for name in names[:depth]]) for depth in range(len(names) + 1)])
-        below: dict[str, list[str]] = {}
-        for path in sorted(around - {""}):
-            parent, _, name = path[:-1].rpartition("/")
-            below.setdefault(f"{parent}/" if parent else "", []).append(name)
-        self._read_below(self._top, "", chosen, below, take, max_bytes)
-
-    def _read_below(
-        self,
-        directory: int,
-        path: str,
-        chosen: Mapping[str, Sequence[str]],
-        below: Mapping[str, Sequence[str]],
-        take: Take,
-        max_bytes: int,
-    ) -> None:
-        context = self._guard.context
-        for name in chosen.get(path, ()):
-            if context is not None:
-                context.check()
-            try:
-                fd = os.open(name, _OPEN_FILE, dir_fd=directory)
-            except OSError:
-                continue
-            try:
-                status = os.fstat(fd)
-                if stat.S_ISREG(status.st_mode) and status.st_dev == self._device:
-                    take(path + name, os.read(fd, max_bytes), _key(status))
-            except OSError:
-                pass
-            finally:
-                close_fd(fd)
-        for name in below.get(path, ()):
-            opened = self._open_directory(directory, name)
-            if opened is not None:
-                try:
-                    self._read_below(opened, f"{path}{name}/", chosen, below, take, max_bytes)
-                finally:
-                    close_fd(opened)
+            continue  # removed in the meantime
+        count += 1
+        if guard.context is not None:
+            guard.context.charge(file_memory(name))
+    directories |= {path: DirectoryFiles(files) for path, files in open_ones.items()}
+    in_order = {path: directories[path] for path in sorted(directories)}
+    return Survey(found.canonical, in_order, is_complete, walk_below.denied)
 
 
 def _close(fd: int | str) -> None:
@@ -437,7 +383,7 @@ def _close(fd: int | str) -> None:
         close_fd(fd)
 
 
-def _key(status: os.stat_result) -> Key:
+def _key(status: Status) -> Key:
     try:
         return _KEY.pack(status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
     except struct.error:  # a time before 1970
