@@ -95,7 +95,7 @@ def _run_command(argv: list[str], process: Process | None) -> int:
         parser.parse(words if not name else [])
         print(parser.format_help(), end="")
         return 0 if name else 2
-    if name not in COMMANDS and _names_file(name):
+    if name not in COMMANDS and (_names_file(name) or (name.startswith("-") and any(map(_names_file, words)))):
         name, words = "read", [name, *words]
     if name not in COMMANDS:
         raise UsageError(_unknown_command(name))

@@ -144,6 +144,15 @@ def test_the_command_excludes_names_and_reads_documents(tree, capfd):
     assert (row["kind"], row["text"]) == ("html", "# Title\n\nText\n")
 
 
+def test_an_export_leaves_out_its_own_result(tree, monkeypatch):
+    monkeypatch.chdir(tree)
+    for _ in range(2):
+        main(["export", ".", "--to", "out[1].jsonl"])
+    sources = [json.loads(line)["source"] for line in (tree / "out[1].jsonl").read_text().splitlines()]
+
+    assert [source for source in sources if source.startswith("out")] == []
+
+
 def test_the_encoding_of_a_text_is_recorded(workspace, tree):
     (tree / "west.txt").write_bytes("Größe: 5 °C, schöne Grüße aus München\n".encode("cp1252"))
     (tree / "wide.txt").write_text("wide\n", "utf-16")

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from glob import escape
 from typing import TYPE_CHECKING
 
 from eyespan.cli.options import Arguments, Parser, UsageError, text, whole_number
@@ -103,6 +104,7 @@ def main(arguments: Arguments) -> int:
         return _report_unsearched(report)
     if not to.endswith((".jsonl", ".parquet")):
         raise UsageError(f"--to must end in .jsonl or .parquet, or be -, not {to!r}")
+    workspace = workspace.excluding(_own_files(workspace, to))
     progress = _Progress(workspace, arguments.operands)
     write = export_table if to.endswith(".parquet") else export_lines
     try:
@@ -118,6 +120,12 @@ def main(arguments: Arguments) -> int:
         file=sys.stderr,
     )
     return _report_unsearched(report)
+
+
+def _own_files(workspace: Workspace, to: str) -> list[str]:
+    """Return patterns of the result and of the files beside it, as far as they are below a root."""
+    names = [os.path.relpath(to, root.path) for root in workspace.roots if not root.is_remote]
+    return [f"/{escape(name)}{end}" for name in names if not name.startswith("..") for end in ("", ".*")]
 
 
 def _report_unsearched(report: ExportReport) -> int:
