@@ -258,12 +258,4 @@ def test_a_file_named_like_the_option_is_read(directory, eyespan):
 
 def test_a_file_in_place_of_a_command_is_read(directory, eyespan):
     assert eyespan("poem.txt:2-3") == eyespan("read", "poem.txt:2-3")
-    assert eyespan("-N", "poem.txt")[0] == 2  # options of `read` follow the file
-    assert eyespan("poem.txt", "-N") == eyespan("read", "-N", "poem.txt")
-
-
-@pytest.mark.parametrize("words", [["-N", "poem.txt:1"], ["poem.txt:1", "-N"], ["read", "poem.txt:1", "-N"]])
-def test_a_file_is_read_without_a_command(directory, eyespan, words):
-    (directory / "poem.txt").write_text("one\ntwo\n")
-
-    assert eyespan(*words) == (0, "one\n", "")
+    assert eyespan("poem.txt", "-N") == eyespan("-N", "poem.txt") == eyespan("read", "-N", "poem.txt")
