@@ -81,7 +81,7 @@ bench-http: $(READY)  ## measure HTTP servers under load, compared with the SDK,
 bench-documents: $(READY)  ## measure documents, compared with pypdf, pdfminer.six, markitdown and Pillow; some seven minutes
 	@$(BIN)/python bench/documents.py
 
-hosts: $(READY)  ## test with real Claude Code, Codex, agent frameworks and the MCP conformance suite
+hosts: $(READY)  ## test with real Claude Code, Codex, Gemini CLI, agent frameworks and the MCP conformance suite
 	@tools/hosts.sh && tools/hosts_frameworks.sh && tools/mcp_conformance.sh && $(BIN)/python -m proof originals
 
 browser: $(READY)  ## the tests of the page in a real Chromium, which it installs on Debian, with axe-core; its images; three minutes

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Test with real hosts. Installs Claude Code and Codex from npm into a cache directory (once, 700 MB) and runs each
-# against a fake model on loopback: the host starts our server and calls the tool, and the text that reaches the model is
-# compared with the tool's answer; the filesystem toolset also with the reference server in its place. Then validates and runs the plugin, the bundle and the second distribution.
+# Test with real hosts. Installs Claude Code, Codex and Gemini CLI from npm into a cache directory (once, 900 MB) and runs
+# each against a scripted model on loopback: `eyespan setup` writes its configuration, the host starts our server and calls
+# the tool twelve times, the blocks that reach the model are compared with the library's answers, and `--remove` restores
+# the file. Then the filesystem toolset is compared with the reference server in its place, and the plugin, the bundle and
+# the second distribution are installed from wheels and run.
 # Connects only to package indexes and needs no account.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/eyespan/hosts"
-packages=(@anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 @anthropic-ai/mcpb@2.1.2)
+packages=(@anthropic-ai/claude-code@2.1.327 @openai/codex@0.169.0 @google/gemini-cli@0.61.0 @anthropic-ai/mcpb@2.1.2)
 python="${EYESPAN_PYTHON:-.venv/bin/python}"
 
 if [ "$(cat "$cache/node/.packages" 2>/dev/null)" != "${packages[*]}" ]; then

@@ -76,6 +76,9 @@ class FakeModel:
     def is_for_the_model(self, path: str) -> bool:
         raise NotImplementedError
 
+    def is_stream(self, path: str, request: dict[str, Any]) -> bool:
+        return bool(request.get("stream"))
+
     def tools_in(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         raise NotImplementedError
 
@@ -102,10 +105,11 @@ class FakeModel:
                 request = json.loads(body)
                 fake.requests.append(request)
                 call = fake.turn(request)
-                if not request.get("stream"):
+                if not fake.is_stream(path, request):
                     return self._send(json.dumps(fake.whole(request, call)).encode(), "application/json")
                 stream = "".join(
-                    f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in fake.events(request, call)
+                    (f"event: {event['type']}\n" if "type" in event else "") + f"data: {json.dumps(event)}\n\n"
+                    for event in fake.events(request, call)
                 )
                 return self._send(stream.encode(), "text/event-stream")
 
@@ -256,3 +260,38 @@ class FakeOpenAI(FakeModel):
             {"type": "response.output_item.done", "output_index": 0, "item": item},
             {"type": "response.completed", "response": response},
         ]
+
+
+class FakeGemini(FakeModel):
+    """`POST /v1beta/models/NAME:streamGenerateContent`, and the same without streaming."""
+
+    def is_for_the_model(self, path: str) -> bool:
+        return path.endswith(("enerateContent",))
+
+    def is_stream(self, path, request):
+        return "stream" in path
+
+    def tools_in(self, request):
+        return [one for tool in request.get("tools") or [] for one in tool.get("functionDeclarations", [])]
+
+    def results_in(self, request):
+        """Return the results, each with the parts after it that belong to it."""
+        found = []
+        for content in request["contents"]:
+            for part in content.get("parts", []):
+                if "functionResponse" in part:
+                    found.append({**part["functionResponse"], "beside": []})
+                elif found and content["role"] == "user":
+                    found[-1]["beside"].append(part)
+        return found
+
+    def whole(self, request, call):
+        part = {"text": "done"}
+        if call is not None:
+            part = {"functionCall": {"name": call.name, "args": call.arguments}}
+        content = {"role": "model", "parts": [part]}
+        usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
+        return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "usageMetadata": usage}
+
+    def events(self, request, call):
+        return [self.whole(request, call)]

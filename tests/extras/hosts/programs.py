@@ -27,9 +27,9 @@ def run(arguments, project, home, **environment):
     return done.stdout
 
 
-def run_claude_code(options, project, home, model):
-    """Ask Claude Code to read files, with a fake model and the servers of `home`/mcp.json alone."""
-    ours = ["--mcp-config", f"{home}/mcp.json", "--strict-mcp-config"]
+def run_claude_code(options, project, home, model, config, **environment):
+    """Ask Claude Code to read files, with a fake model and the servers of one file alone."""
+    ours = ["--mcp-config", str(config), "--strict-mcp-config"]
     out = run(
         ["claude", "-p", "read them", *ours, *options],
         project,
@@ -39,5 +39,12 @@ def run_claude_code(options, project, home, model):
         ANTHROPIC_BASE_URL=model.url,
         ANTHROPIC_API_KEY="dummy",
         IS_SANDBOX="1",
+        **environment,
     )
     assert out.strip() == "done"
+
+
+def anthropic_blocks(content):
+    """Return the blocks of a result without those that Claude Code adds: where it keeps a copy of an image."""
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return [block for block in blocks if not block.get("text", "").startswith("[Image: source: ")]

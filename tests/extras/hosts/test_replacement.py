@@ -15,7 +15,7 @@ from proof.originals.command import install
 from proof.originals.tree import png
 
 from .fakes import Call, FakeAnthropic
-from .programs import BIN, run_claude_code
+from .programs import BIN, anthropic_blocks, run_claude_code
 
 if not BIN:
     pytest.skip("hundreds of megabytes from npm; tools/hosts.sh installs them", allow_module_level=True)
@@ -70,7 +70,14 @@ def models(servers, project, tmp_path_factory):
             for tool, arguments in CALLS
         ]
         with FakeAnthropic(script) as model:
-            run_claude_code(["--allowedTools", PREFIX.removesuffix("__")], project, home, model)
+            run_claude_code(
+                ["--allowedTools", PREFIX.removesuffix("__")],
+                project,
+                home,
+                model,
+                home / "mcp.json",
+                ENABLE_TOOL_SEARCH="false",
+            )
         found[name] = model
     return found
 
@@ -80,12 +87,13 @@ def test_the_model_receives_the_same_result_from_both_servers(models, number):
     original, own = [models[name].results()[number] for name in ("original", "eyespan")]
     if CALLS[number][0] == "read_media_file":
         del original["content"][1:]  # the image again, as the text of structured content
+    contents = [anthropic_blocks(one["content"]) for one in (own, original)]
 
-    assert (own["content"], own.get("is_error", False)) == (original["content"], original.get("is_error", False))
+    assert (contents[0], own.get("is_error", False)) == (contents[1], original.get("is_error", False))
 
 
 def test_the_image_arrives_as_an_image(models):
-    (block,) = models["eyespan"].results()[3]["content"]
+    (block,) = anthropic_blocks(models["eyespan"].results()[3]["content"])
 
     assert (block["type"], block["source"]["media_type"]) == ("image", "image/png")
 

@@ -134,4 +134,4 @@ def test_a_wrong_host_is_answered_with_the_nearest(home, eyespan):
 
 
 def test_a_host_that_starts_elsewhere_gets_the_directory(home):
-    assert os.getcwd() in server_command(HOSTS["windsurf"], "", [])
+    assert os.getcwd() in server_command(HOSTS["windsurf"], "native", [])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,7 +36,9 @@ class Host:
     start: Start = "project"
     program: str = ""
     """The name of its program."""
-    dialect: str = "native"
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of the entry. Codex and Copilot CLI hide the tools of a server behind a search unless told not to;
+    for Claude Code the server says so itself, in the definition of the tool."""
 
     @property
     def path(self) -> Path:
@@ -61,12 +63,26 @@ class Host:
             "custom": {"source": "custom", "command": program, "args": arguments, "env": {}},
             "goose": {"name": NAME, "type": "stdio", "cmd": program, "args": arguments, "enabled": True, "timeout": 60},
         }
-        return entries[self.shape]
+        return {**entries[self.shape], **self.more}
 
 
 HOSTS = {
     "claude-code": Host("Claude Code", ".mcp.json", program="claude"),
-    "codex": Host("Codex", "~/.codex/config.toml", ("mcp_servers",), "toml", program="codex", dialect="codex"),
+    "codex": Host(
+        "Codex",
+        "~/.codex/config.toml",
+        ("mcp_servers",),
+        "toml",
+        program="codex",
+        more={"omit_tools_from": ["deferred"]},
+    ),
+    "copilot": Host(
+        "Copilot CLI",
+        "~/.copilot/mcp-config.json",
+        shape="typed",
+        program="copilot",
+        more={"tools": ["*"], "deferTools": "never"},
+    ),
     "gemini": Host("Gemini CLI", "~/.gemini/settings.json", program="gemini"),
     "cursor": Host("Cursor", "~/.cursor/mcp.json", start="variable", program="cursor"),
     "vscode": Host("VS Code", ".vscode/mcp.json", ("servers",), shape="typed", start="variable", program="code"),
@@ -89,4 +105,4 @@ def server_command(host: Host, dialect: str, roots: Sequence[str]) -> list[str]:
     elif not named and host.start == "elsewhere":
         named = [os.getcwd()]
     settings = [word for setting in SETTINGS for word in ("--set", setting)]
-    return [*start, "serve", *named, "--dialect", dialect or host.dialect, *settings]
+    return [*start, "serve", *named, "--dialect", dialect, *settings]

@@ -19,6 +19,7 @@ from eyespan.dialects.forms import arguments_of
 from eyespan.escape import in_plain_words, visible
 from eyespan.extras.hosts.config_text import entry_of, is_bare, with_entry, without_entry
 from eyespan.extras.hosts.host_table import HOSTS, NAME, Host, server_command
+from eyespan.server.serve_options import DEFAULT_DIALECT
 from eyespan.workspace import Workspace
 
 HELP = """\
@@ -51,7 +52,7 @@ def add_options(parser: Parser) -> None:
     """Add the options of the command."""
     parser.add_argument("--print", dest="is_print", action="store_true", help="print the entry and write nothing")
     parser.add_argument("--remove", action="store_true", help="remove the entry")
-    parser.add_argument("--dialect", metavar="NAME", type=text, help="the dialect of the tool (default: by host)")
+    parser.add_argument("--dialect", metavar="NAME", type=text, help="the dialect of the tool (default: native)")
 
 
 def main(arguments: Arguments) -> int:
@@ -65,7 +66,7 @@ def main(arguments: Arguments) -> int:
         near = suggestion(f"--{name}", [f"--{known}" for known in HOSTS]).replace("--", "")
         raise UsageError(f"no host {name!r}{near} The hosts are {', '.join(HOSTS)}")
     host = HOSTS[name]
-    dialect = arguments.values.get("dialect", host.dialect)
+    dialect = arguments.values.get("dialect", DEFAULT_DIALECT)
     try:
         dialect_class(dialect)
     except ValueError as error:
@@ -185,15 +186,7 @@ def _test(host: Host, command: Sequence[str], dialect: str, roots: Sequence[str]
         path = next((entry.name for entry in sorted(os.scandir(root), key=_size) if entry.is_file()), "")
         asked = arguments_of(tool, path, root)
     messages: list[dict[str, Any]] = [
-        {
-            "method": "initialize",
-            "id": 1,
-            "params": {
-                "protocolVersion": "2025-11-25",
-                "capabilities": {},
-                "clientInfo": {"name": "eyespan setup", "version": "1"},
-            },
-        },
+        {"method": "initialize", "id": 1, "params": HANDSHAKE},
         {"method": "notifications/initialized"},
         {"method": "tools/list", "id": 2},
         *([{"method": "tools/call", "id": 3, "params": {"name": tool.spec.name, "arguments": asked}}] if path else []),
