@@ -37,8 +37,7 @@ class Host:
     program: str = ""
     """The name of its program."""
     more: Mapping[str, Any] = field(default_factory=dict)
-    """Further fields of the entry. Codex and Copilot CLI hide the tools of a server behind a search unless told not to;
-    for Claude Code the server says so itself, in the definition of the tool."""
+    """Further fields of the entry."""
 
     @property
     def path(self) -> Path:
@@ -66,22 +65,14 @@ class Host:
         return {**entries[self.shape], **self.more}
 
 
+NOT_DEFERRED = {"omit_tools_from": ["deferred"]}, {"tools": ["*"], "deferTools": "never"}
+"""Fields that keep the tool in the list that the model sees: Codex and Copilot CLI else hide it behind a search. For
+Claude Code the definition of the tool has such a field; Gemini CLI lists all tools."""
 HOSTS = {
     "claude-code": Host("Claude Code", ".mcp.json", program="claude"),
-    "codex": Host(
-        "Codex",
-        "~/.codex/config.toml",
-        ("mcp_servers",),
-        "toml",
-        program="codex",
-        more={"omit_tools_from": ["deferred"]},
-    ),
+    "codex": Host("Codex", "~/.codex/config.toml", ("mcp_servers",), "toml", program="codex", more=NOT_DEFERRED[0]),
     "copilot": Host(
-        "Copilot CLI",
-        "~/.copilot/mcp-config.json",
-        shape="typed",
-        program="copilot",
-        more={"tools": ["*"], "deferTools": "never"},
+        "Copilot CLI", "~/.copilot/mcp-config.json", shape="typed", program="copilot", more=NOT_DEFERRED[1]
     ),
     "gemini": Host("Gemini CLI", "~/.gemini/settings.json", program="gemini"),
     "cursor": Host("Cursor", "~/.cursor/mcp.json", start="variable", program="cursor"),

@@ -83,7 +83,7 @@ def main(arguments: Arguments) -> int:
         print(f"eyespan setup: {visible(str(host.path))}: {in_plain_words(error)}", file=sys.stderr)
         print("Nothing was written. The entry, to add by hand:\n" + _entry_text(host, command), file=sys.stderr)
         return 1
-    return _test(host, command, dialect, arguments.roots)
+    return _test(name, command, dialect, arguments.roots)
 
 
 def _list() -> int:
@@ -177,7 +177,7 @@ def _replace(path: Path, contents: str) -> None:
 # --- test ------------------------------------------------------------------------------------------------------------
 
 
-def _test(host: Host, command: Sequence[str], dialect: str, roots: Sequence[str]) -> int:
+def _test(name: str, command: Sequence[str], dialect: str, roots: Sequence[str]) -> int:
     """Start the server as the host would, list its tool, make one read, and report."""
     root = os.path.abspath(roots[0]) if roots else os.getcwd()
     started = [word.replace("${workspaceFolder}", root) for word in command]
@@ -206,13 +206,9 @@ def _test(host: Host, command: Sequence[str], dialect: str, roots: Sequence[str]
     if path:
         is_good = answers.get(3) is not None and not answers[3].get("isError")
         print(f"One read of {visible(path)}: {'right' if is_good else 'refused'}.")
-    print(f"Restart {host.title} to use it. `eyespan setup {_name(host)} --remove` takes it out again.")
+    print(f"Restart {HOSTS[name].title} to use it. `eyespan setup {name} --remove` takes it out again.")
     return 0
 
 
 def _size(entry: os.DirEntry[str]) -> int:
     return entry.stat().st_size if entry.is_file() else 1 << 60
-
-
-def _name(host: Host) -> str:
-    return next(name for name, one in HOSTS.items() if one is host)
