@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from hashlib import sha256
 
 import pytest
 
@@ -148,3 +149,42 @@ def test_a_notification_of_the_same_session_stops_a_running_read(place, slow_cal
     assert answers[0][0] == 200
     assert answers[0][2] == body
     assert 'eyespan_calls_total{verdict="cancelled"} 1' in metrics
+
+
+def test_a_caller_cannot_stop_the_read_of_another(place, slow_call, tmp_path):
+    table = tmp_path / "tokens.toml"
+    keys = {name: name * 8 for name in ("ann", "bob")}
+    table.write_text(
+        "".join(f"[{name}]\nsha256 = '{sha256(key.encode()).hexdigest()}'\n" for name, key in keys.items())
+    )
+    arguments = ("--dialect", "codex", "--timeout", "3600", "--tokens", str(table))
+    server = HttpServer(place, *arguments, token=None)
+    ann, bob = ({"Authorization": f"Bearer {key}", "Mcp_Session_Id": "one"} for key in keys.values())
+    answers = []
+
+    def read():
+        call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": slow_call}
+        answers.append(server.request(json.dumps(call).encode(), Accept="application/json", **ann))
+
+    def cancel(caller):
+        notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
+        return server.request(json.dumps(notice).encode(), **caller)[0]
+
+    def is_running():
+        metrics = server.request(method="GET", path="/metrics", Authorization=bob["Authorization"])[2]
+        return b"eyespan_calls_running 1" in metrics
+
+    reading = threading.Thread(target=read)
+    reading.start()
+    while not is_running():
+        time.sleep(0.05)
+    statuses = [cancel(bob) for _ in range(8)]
+    was_running = is_running() and reading.is_alive()
+    while reading.is_alive():
+        statuses.append(cancel(ann))
+        reading.join(1)
+
+    assert server.end() == 0
+    assert was_running
+    assert set(statuses) == {202}
+    assert answers[0][2] == b'{"jsonrpc":"2.0","id":7,"error":{"code":0,"message":"Request cancelled"}}'

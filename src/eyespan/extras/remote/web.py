@@ -459,6 +459,7 @@ class Server:
     def _ssl_context(self) -> ssl.SSLContext:
         if self._ssl is None:
             self._ssl = ssl.create_default_context()
+            self._ssl.hostname_checks_common_name = False  # a certificate lists the names of its hosts
         return self._ssl
 
 

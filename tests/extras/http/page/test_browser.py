@@ -460,6 +460,54 @@ def test_names_and_contents_stay_text(browser):
     assert browser.title == f"{EVIL} · eyespan"
 
 
+HOSTILE_TEXTS = {
+    "markup.html": "<script>evil()</script><img src=x onerror=evil()><svg onload=evil()>",
+    "drawing.svg": "<svg xmlns='http://www.w3.org/2000/svg' onload='evil()'><script>evil()</script></svg>",
+    "notes.md": "[x](javascript:evil()) <iframe srcdoc='<script>parent.evil()</script>'></iframe> ![x](x)",
+    "data.json": '{"__proto__": {"x": 1}, "a": "</script><script>evil()</script>"}',
+    "code.js": "</pre></code><script>evil()</script>\n`${evil()}`",
+    "ansi.log": "\x1b]8;;javascript:evil()\x07x\x1b[2J\x9b31m<b onclick=evil()>",
+    "mail.eml": "Subject: <script>evil()</script>\nContent-Type: text/html\n\n<script>evil()</script>",
+    "table.csv": '=HYPERLINK("javascript:evil()"),<img src=x onerror=evil()>\n' * 3,
+    "direction\u202etxt.exe": "\u202e<script>evil()</script>\u2028<script>evil()</script>",
+    "line\nbreak.txt": "<base href='https://evil.example/'><meta http-equiv=refresh content='0;url=javascript:evil()'>",
+    "' onmouseover='evil()' x='.txt": "'-evil()-'",
+    '" autofocus onfocus="evil().txt': '"><script>evil()</script>',
+    "javascript:evil().txt": "javascript:evil()",
+    "${evil()}{{evil()}}.py": "x = '${evil()}{{evil()}}'",
+    "&lt;script&gt;evil()&lt;.txt": "&lt;script&gt;evil()&lt;/script&gt;",
+}
+
+
+@pytest.mark.parametrize("dialect", ["native", "claude", "forge", "codex"])
+def test_no_name_or_text_runs_a_script(browser, server, tree, dialect):
+    """Every hostile file is opened in the page, and nothing in it becomes an element or runs."""
+    hostile = tree / "hostile"
+    hostile.mkdir(exist_ok=True)
+    for name, text in HOSTILE_TEXTS.items():
+        (hostile / name).write_text(text)
+    cell = {"cell_type": "markdown", "metadata": {}, "source": ["<script>evil()</script>"]}
+    outputs = [{"output_type": "display_data", "metadata": {}, "data": {"text/html": "<script>evil()</script>"}}]
+    code = {"cell_type": "code", "metadata": {}, "source": "1", "outputs": outputs, "execution_count": 1}
+    book = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell, code]}
+    (hostile / "book.ipynb").write_text(json.dumps(book))
+    forbidden = (
+        "script:not([src]), iframe, object, embed, base, [onload], [onerror], [onclick], [onfocus], [href^=java]"
+    )
+    script = {"source": "window.ran = 0; window.evil = () => { window.ran += 1; }"}
+    added = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", script)
+    try:
+        for name in (*HOSTILE_TEXTS, "book.ipynb"):
+            visit(browser, server, file=f"hostile/{name}", dialect=dialect)
+            wait(lambda: answers(browser))
+            shown = "return [window.ran, document.querySelectorAll(arguments[0]).length]"
+            assert browser.execute_script(shown, forbidden) == [0, 0], name
+            assert urlsplit(browser.current_url).netloc == urlsplit(server.url).netloc
+    finally:
+        browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+        shutil.rmtree(hostile)
+
+
 # --- activity --------------------------------------------------------------------------------------------------------
 
 

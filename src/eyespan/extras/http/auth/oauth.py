@@ -123,7 +123,7 @@ class OAuthIssuer:
                 issuer=self.issuer,
                 options={"require": ["exp", "iss", "aud"]},
             )
-        except (jwt.PyJWTError, ValueError):
+        except (jwt.PyJWTError, ValueError, TypeError):  # TypeError: an algorithm for another kind of key
             return None
         scope = claims.get("scope", "")
         granted = scope.split() if isinstance(scope, str) else scope if isinstance(scope, list) else []
