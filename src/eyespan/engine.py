@@ -66,14 +66,10 @@ class Engine:
 
         Raises: ReadError; NotRegular(what="file") if it is not a directory.
         """
-        context = context or CallContext(self.deadline_seconds)
-
-        def list_now(name: str) -> Listing:
-            # Always in a thread: no backend can promise that a directory answers.
-            with _Loading(name):
-                return self._wait(name, context, lambda guard, _: guard.list_beneath(name, hides_ignored=hides_ignored))
-
-        return _by_either_name(path, list_now)
+        # Always in a thread: no backend can promise that a directory answers.
+        return self._wait_for_either(
+            path, context, lambda guard, name: guard.list_beneath(name, hides_ignored=hides_ignored)
+        )
 
     def walk(self, path: str, context: CallContext, after: str = "") -> Iterator[Found]:
         """Yield the files below a directory that follow `after`, relative to it, in the order of paths.
@@ -108,25 +104,16 @@ class Engine:
 
         Raises: ReadError.
         """
-        context = context or CallContext(self.deadline_seconds)
-
-        def describe_now(name: str) -> FullStatus:
-            with _Loading(name):
-                return self._wait(name, context, lambda guard, _: guard.describe_beneath(name))
-
-        return _by_either_name(path, describe_now)
+        return self._wait_for_either(path, context, Guard.describe_beneath)
 
     def explore(self, path: str, choose: Choose, take: Take, max_bytes: int, context: CallContext) -> Survey:
         """Return the files below a directory, and pass the first bytes of chosen ones to `take`.
 
         Raises: ReadError; NotRegular(what="file") if it is not a directory.
         """
-
-        def explore_now(name: str) -> Survey:
-            with _Loading(name):
-                return self._wait(name, context, lambda guard, _: guard.explore_beneath(name, choose, take, max_bytes))
-
-        return _by_either_name(path, explore_now)
+        return self._wait_for_either(
+            path, context, lambda guard, name: guard.explore_beneath(name, choose, take, max_bytes)
+        )
 
     def names(self, context: CallContext) -> Sequence[tuple[Root, Names]]:
         """Return the names of the files below each root, as far as they are found within `NAMES_SECONDS`.
@@ -146,8 +133,7 @@ class Engine:
                 break
             waiting = CallContext(4 * NAMES_SECONDS, may_block=context.may_block, ledger=context.ledger)
             try:
-                with _Loading(root.path):
-                    self._wait(root.path, waiting, partial(_walk_names, names, seconds))
+                self._wait(root.path, waiting, partial(_walk_names, names, seconds))
             except (TimedOut, Busy):
                 pass  # The file system does not respond: what is known has to do.
             context.check()
@@ -158,21 +144,11 @@ class Engine:
 
         Raises: ReadError.
         """
-        with _Loading(request.path):
-            return self._open(request, context or CallContext(self.deadline_seconds))
-
-    def _open(self, request: ReadRequest, context: CallContext) -> Opened:
-        def open_named(path: str) -> Opened:
-            named = request if path == request.path else replace(request, path=path)
-            # A revision is spread over files that no backend can promise to open without blocking.
-            if not named.revision:
-                try:
-                    return open_with(self._non_blocking, named, context)
-                except WouldBlock:
-                    pass
-            return self._open_in_thread(named, context)
-
-        return _by_either_name(request.path, open_named)
+        call = context or CallContext(self.deadline_seconds)
+        return _by_either_name(
+            request.path,
+            lambda path: self._open(request if path == request.path else replace(request, path=path), call),
+        )
 
     def read(self, request: ReadRequest, context: CallContext | None = None) -> Document:
         """Read the requested part of a file: open, read, close.
@@ -185,7 +161,7 @@ class Engine:
                 return self.read(request, context)
             finally:
                 context.finish()
-        with _Loading(request.path), self._open(request, context) as opened:
+        with self.open(request, context) as opened:
             return opened.read()
 
     def stream(self, request: ReadRequest, context: CallContext) -> Iterator[Part]:
@@ -193,11 +169,20 @@ class Engine:
 
         Raises: ReadError; Binary for a file that is neither text nor a document of the request.
         """
-        with _Loading(request.path), self._open(request, context) as opened:
+        with self.open(request, context) as opened:
             yield from opened.stream()
 
-    def _open_in_thread(self, request: ReadRequest, context: CallContext) -> Opened:
-        """Open a file whose file system may block. Raises: ReadError; WouldBlock if the context may not block."""
+    def _open(self, request: ReadRequest, context: CallContext) -> Opened:
+        """Open a file, in a thread if its file system may block.
+
+        Raises: ReadError; WouldBlock if it may block and the context may not.
+        """
+        # A revision is spread over files that no backend can promise to open without blocking.
+        if not request.revision:
+            try:
+                return open_with(self._non_blocking, request, context)
+            except WouldBlock:
+                pass
         if not context.may_block:
             raise WouldBlock
         from eyespan.guard import blocking
@@ -218,6 +203,11 @@ class Engine:
         except ReadError as error:
             error.path = error.path or request.path
             raise
+
+    def _wait_for_either(self, path: str, context: CallContext | None, work: Callable[[Guard, str], T]) -> T:
+        """Do `work` in a thread, with the name that a path means (`_by_either_name`). Raises: what `_wait` raises."""
+        call = context or CallContext(self.deadline_seconds)
+        return _by_either_name(path, lambda name: self._wait(name, call, lambda guard, _: work(guard, name)))
 
     def _wait(
         self,
@@ -267,34 +257,34 @@ def _by_either_name(path: str, act: Callable[[str], T]) -> T:
     Raises: what `act` raises.
     """
     name = named_path(path)
-    if name == path:
-        return act(path)
     try:
         return act(name)
     except NotFound as error:
-        if type(error) is not NotFound:
+        if name == path or type(error) is not NotFound:
             raise  # the file exists, but not what was asked of it
         try:
             return act(path)
         except (NotFound, OutsideRoot):
             raise error from None
+    except UNLOADED as error:  # a module cannot be imported for lack of descriptors or memory
+        if (short := short_of(error, path)) is None:
+            raise
+        raise short from None
 
 
 def open_with(guard: Guard, request: ReadRequest, context: CallContext) -> Opened:
     """Open what a request names in the calling thread: a file, what is nested in it, or a file of a git revision.
 
-    Only what the sources hold stays charged.
-
     Raises: ReadError, WouldBlock.
     """
-    before_bytes = context.memory.loan_start()
     source: Source
     if request.revision:
         source = plugins.load(plugins.own("REVISIONS")[0])(guard, request, context)
     else:
         source = guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link)
     try:
-        source = _nested(source, request, guard.policy, context)
+        if request.member or request.documents:
+            source = _nested(source, request, guard.policy, context)
         limit = request.limits.max_file_bytes
         if limit is not None and source.size_bytes > limit:
             raise TooLarge(source.asked, size_bytes=source.size_bytes, limit_bytes=limit)
@@ -304,8 +294,6 @@ def open_with(guard: Guard, request: ReadRequest, context: CallContext) -> Opene
             error.path, error.relative = source.asked, source.path
         source.close()
         raise
-    finally:
-        context.memory.end_loan(before_bytes)
 
 
 def _nested(source: Source, request: ReadRequest, policy: Policy, context: CallContext) -> Source:
@@ -313,37 +301,13 @@ def _nested(source: Source, request: ReadRequest, policy: Policy, context: CallC
 
     Raises: ReadError, WouldBlock.
     """
-    documents = request.documents
-    if not request.member:
-        may_be_packed = kinds.ARCHIVE.is_one_of(documents) or kinds.COMPRESSED.is_one_of(documents)
-        if not may_be_packed or compression(source.first_bytes) is None:
-            return source
+    decodes, decodes_archives = [kind.is_one_of(request.documents) for kind in (kinds.COMPRESSED, kinds.ARCHIVE)]
+    if not request.member and (not (decodes or decodes_archives) or compression(source.first_bytes) is None):
+        return source
     from eyespan.sources import open_nested
 
-    return open_nested(
-        source,
-        request.member,
-        policy,
-        context,
-        decode=kinds.COMPRESSED.is_one_of(documents),
-        decode_archives=kinds.ARCHIVE.is_one_of(documents),
-    )
-
-
-class _Loading:
-    """Turn the failure to import a module, for lack of descriptors or memory, into the error of a read."""
-
-    __slots__ = ("_path",)
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, UNLOADED) and (short := short_of(error, self._path)) is not None:
-            raise short from None
+    with context.memory.loan():  # only what the sources hold stays charged
+        return open_nested(source, request.member, policy, context, decode=decodes, decode_archives=decodes_archives)
 
 
 def _kind(source: Source, request: ReadRequest, context: CallContext) -> Kind:

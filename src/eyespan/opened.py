@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from eyespan import kinds
 from eyespan.context import DEADLINE_SECONDS, CallContext
-from eyespan.errors import Internal, ReadError, SystemFailure, Unreadable, log_shortage
+from eyespan.errors import UNLOADED, Internal, ReadError, SystemFailure, Unreadable, log_shortage, short_of
 from eyespan.escape import written_path
 from eyespan.guard.paths import as_relative
 from eyespan.kinds import Kind
@@ -109,16 +109,11 @@ class Opened:
         return document
 
     def read_now(self, selection: Selection, context: CallContext) -> Document:
-        """Read in the calling thread. A read that fails takes no memory of the call. Raises: ReadError."""
-        before_bytes = context.memory.loan_start()
-        try:
-            return self._read_with(selection, context)
-        except BaseException:
-            context.memory.end_loan(before_bytes)
-            raise
+        """Read with the reader of the kind in the calling thread; every failure has the path of the file.
 
-    def _read_with(self, selection: Selection, context: CallContext) -> Document:
-        """Read with the reader of the kind; every failure has the path of the file. Raises: ReadError."""
+        A read that fails takes no memory of the call. Raises: ReadError.
+        """
+        before_bytes = context.memory.loan_start()
         try:
             name = self.kind.reader
             reader: Any = _readers[name] if name in _readers else _reader(self.kind)
@@ -126,26 +121,26 @@ class Opened:
             if not isinstance(document, Document):
                 raise TypeError(f"{name}.read returned no Document")
             return document
-        except MemoryError as error:
-            log_shortage(error)
-            shortage = SystemFailure(self.source.asked, ENOMEM)
-            shortage.relative = self.source.path
-            raise shortage from None
-        except ReadError as error:
-            error.path, error.relative = self.source.asked, self.source.path
-            if isinstance(error, Unreadable):
-                self._name_plugin(error)
-            raise
-        except Exception as error:
-            if (failure := self._plugin_failure(error)) is None:
+        except BaseException as error:
+            context.memory.end_loan(before_bytes)
+            if (failure := self._failure(error)) is error:
                 raise
-            raise failure from error
+            raise failure from (None if isinstance(error, UNLOADED) else error)
 
-    def _name_plugin(self, error: Unreadable) -> None:
-        """Add the plugin to an error of its decoder or reader."""
-        origin = kinds.origin(self.kind)
-        if origin and origin not in error.reason:
-            error.reason += f" (plugin {origin})"
+    def _failure(self, error: BaseException) -> BaseException:
+        """Return the error of a read for what its reader raised, with the path of the file."""
+        failure = error
+        if isinstance(error, MemoryError):
+            log_shortage(error)
+            failure = SystemFailure("", ENOMEM)
+        elif not isinstance(error, ReadError) and isinstance(error, Exception):
+            failure = (isinstance(error, UNLOADED) and short_of(error, "")) or self._plugin_failure(error) or error
+        if isinstance(failure, ReadError):
+            failure.path, failure.relative = self.source.asked, self.source.path
+            origin = kinds.origin(self.kind) if isinstance(failure, Unreadable) else ""
+            if origin and origin not in failure.reason:
+                failure.reason += f" (plugin {origin})"
+        return failure
 
     def _plugin_failure(self, error: Exception) -> Unreadable | None:
         """Return the error for an exception of a plugin's reader; None for the readers of the tree."""
@@ -153,9 +148,7 @@ class Opened:
         if not origin:
             return None
         reason = f"the plugin {origin} failed: {type(error).__name__}: {clean_reason(str(error))}"
-        failure = Unreadable(self.source.asked, kind=self.kind.name, reason=reason.rstrip(": "))
-        failure.relative = self.source.path
-        return failure
+        return Unreadable("", kind=self.kind.name, reason=reason.rstrip(": "))
 
     def stream(self, selection: Selection | None = None, *, as_text: bool = False) -> Iterator[Part]:
         """Yield the same parts one after the other; lines of a text come in small parts, however many are selected.
@@ -193,14 +186,10 @@ class Opened:
             if stream is not None:
                 yield from stream(self, selection, context)
                 return
-        except ReadError as error:
-            if isinstance(error, Unreadable):
-                self._name_plugin(error)
-            raise
         except Exception as error:
-            if (failure := self._plugin_failure(error)) is None:
+            if (failure := self._failure(error)) is error:
                 raise
-            raise failure from error
+            raise failure from (None if isinstance(error, UNLOADED) else error)
         yield from self.read_now(selection, context).parts
 
     def outline(self, *, is_courtesy: bool = False) -> Outline:
@@ -261,6 +250,7 @@ class Opened:
         # Sizes of streams are guesses until they were read to their end.
         if has_changed or facts is None or not facts.exact:
             facts = self._facts(changed=has_changed)
+            self._first_facts = self._first_facts or (None if has_changed else facts)
         return Document(self.kind.name, facts, parts, extra)
 
     def decode(
@@ -407,7 +397,8 @@ def ask_encoding(sample: bytes, context: CallContext) -> tuple[str | None, float
     if key in _guesses:
         return _guesses[key]
     try:
-        facts, _ = decode_bytes("encoding", sample, {}, context)
+        with context.memory.loan():
+            facts, _ = decode_bytes("encoding", sample, {}, context)
     except (Unreadable, Internal):
         return None, 0.0  # no detector: the text is shown in the most common encoding, as unsure
     encoding, score = facts.get("encoding"), facts.get("score")

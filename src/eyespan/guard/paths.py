@@ -28,7 +28,7 @@ def check(path: str) -> None:
 
     Raises: InvalidPath, SystemFailure (ENAMETOOLONG).
     """
-    if is_ordinary(path):
+    if len(path) < 256 and path.isascii() and "\0" not in path and ":" not in path and "\\" not in path:
         return  # nearly all paths
     if "\0" in path:
         raise InvalidPath(path, "the path contains a NUL byte")
@@ -53,11 +53,6 @@ def check(path: str) -> None:
             os.fsencode(path)
         except UnicodeEncodeError:
             raise InvalidPath(path, "the path is not valid Unicode") from None
-
-
-def is_ordinary(path: str) -> bool:
-    """Return True for a path in which `check` finds nothing; False also for some others."""
-    return len(path) < 256 and path.isascii() and "\0" not in path and ":" not in path and "\\" not in path
 
 
 def as_relative(path: str) -> str:

@@ -122,7 +122,7 @@ class Policy:
             return self._verdicts[root][path]
         except KeyError:
             pass
-        if is_too_long(path):
+        if len(path) > MAX_PATH_NAMES and is_too_long(path):
             return TOO_LONG
         above = self._above(root)
         if not above and not self._has_word(path):
