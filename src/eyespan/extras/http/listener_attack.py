@@ -42,7 +42,7 @@ def attacks(directory: Path) -> Iterator[Row]:
                 wrong.append(f"{name}: {status}, not {expected}")
         if _status(page_port, _request(page_port, b"", path=b"/api/state", method=b"GET")) not in (401, 404):
             wrong.append("the page answers without its cookie")
-        secrets = [token, *re.findall(r"token: (\S+)", url)]
+        secrets = [token, *_TOKEN.findall(url)]
         for each in (pid, page):
             shown = Path(f"/proc/{each}/cmdline").read_bytes() + Path(f"/proc/{each}/environ").read_bytes()
             wrong += [f"a token is in the arguments of process {each}" for one in secrets if one.encode() in shown]
@@ -56,7 +56,8 @@ def attacks(directory: Path) -> Iterator[Row]:
         yield "other users", *_as_another_user(directory, token_file, path, pid)
 
 
-_PORT = re.compile(r"127\.0\.0\.1:(\d+)")
+_PORT = re.compile(r"127\.0\.0\.1:(\d{1,5})")
+_TOKEN = re.compile(r"token: (\S{1,80})")
 
 
 @contextmanager

@@ -11,14 +11,14 @@ from eyespan.context import CallContext
 
 Line = tuple[int, list[tuple[int, str]]]
 """The characters of the line number, then pairs of a length and a style for the rest of the line."""
-_PREFIX = re.compile(r" {0,20}L?\d{1,20}(?:\t|→|: | \| )|>[^>].*")
-"""What is not of the file: the number of a line, or a whole line of the tool itself in an answer of `native`."""
+_PREFIX = re.compile(r" {0,20}L?\d{1,20}(?:\t|→|: | \| )")
+"""The number of a line, which is not of the file."""
 
 
 def line_styles(text: str, path: str, context: CallContext) -> list[Line] | None:
     """Return the styles of each line of an answer about one file; None if there are none for it."""
     lines = text.split("\n")
-    numbers = [found.end() if (found := _PREFIX.match(line)) else 0 for line in lines]
+    numbers = [_prefix_chars(line) for line in lines]
     if not path or not any(numbers):
         return None
     rest = "\n".join([line[size:] for size, line in zip(numbers, lines, strict=True)])
@@ -26,3 +26,11 @@ def line_styles(text: str, path: str, context: CallContext) -> list[Line] | None
     if styled is None:
         return None
     return [(size, [(len(piece), style) for piece, style in line]) for size, line in zip(numbers, styled, strict=True)]
+
+
+def _prefix_chars(line: str) -> int:
+    """Return the length of what is not of the file: a number, or a whole line of the tool in an answer of `native`."""
+    if line.startswith(">") and not line.startswith(">>") and len(line) > 1:
+        return len(line)
+    number = _PREFIX.match(line)
+    return number.end() if number else 0
