@@ -167,6 +167,21 @@ class TestNoTables:
         assert text.split("\n") == [" ".join([word for _, _, word in column]) for column in (left, right)]
 
 
+@pytest.mark.parametrize(("title", "is_table"), [("Table 1 - the boxes", True), ("There are some boxes", False)])
+def test_two_rows_are_a_table_if_they_have_a_caption(tmp_path, title, is_table):
+    text = shown(tmp_path, words((72, 730, title), *placed(CELLS[:2])))
+
+    assert ("| S-1 | A-12 | 450 | 449 |" in text) == is_table
+
+
+def test_a_title_in_large_letters_divides_two_tables(tmp_path):
+    content = [words(*placed(CELLS)), words((72, 596, "Other boxes"), size=14), words(*placed(CELLS, top=570))]
+
+    text = shown(tmp_path, " ".join(content))
+
+    assert text.count("| Code | Place | Expected | Actual |\n| --- |") == 2
+
+
 def test_columns_of_text_that_are_written_across_are_put_in_order(tmp_path):
     left = [(72, 700 - 14 * n, f"left column line {n} with enough words") for n in range(10)]
     right = [(330, 700 - 14 * n, f"right column line {n} with enough words") for n in range(10)]
@@ -183,7 +198,7 @@ def test_the_layout_loses_no_word(tmp_path):
         (72, 760, "Title of the page"),
         *placed(CELLS),
         *[(72 + 258 * (n % 2), 560 - 14 * (n // 2), f"part {n} of a text in two columns") for n in range(16)],
-        (72, 100, "1 / 9"),
+        (72, 100, "1 / 9 boxes"),
     )
 
     text = shown(tmp_path, content)

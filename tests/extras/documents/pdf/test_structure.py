@@ -135,12 +135,32 @@ class TestHeadings:
 
     @pytest.mark.parametrize(
         "text",
-        ["Table 1: boxes and keepers", "a part of a sentence in bold", "12.50 %", "A whole sentence in bold letters."],
+        [
+            "Table 1: boxes and keepers",
+            "a part of a sentence in bold",
+            "12.50 %",
+            "A whole sentence in bold letters.",
+            "October 14, 1998",
+        ],
     )
     def test_other_bold_lines_are_no_heading(self, tmp_path, text):
         content = f"{bold((72, 730, text))} {words(*lines(*PROSE))}"
 
         assert page_text(tmp_path, content, more=BOLD, fonts="/F2 4 0 R")[0] == text
+
+    def test_labels_of_a_drawing_are_no_headings(self, tmp_path):
+        content = words(
+            *[(72 + 90 * n, 300 + 100 * n, name) for n, name in enumerate(("Open", "Review", "Done"))], size=18
+        )
+
+        text = page_text(tmp_path, f"{content} {words((72, 200, '1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16'))}")
+
+        assert [line for line in text if line[0] == "#"] == []
+
+    def test_a_heading_that_each_page_repeats_is_one(self, tmp_path):
+        page = f"{words((72, 660, 'On boxes'), size=18)} {words(*lines(*PROSE, top=600))}"
+
+        assert shown(tmp_path, page, page).count("# On boxes") == 1
 
     def test_a_bold_paragraph_is_no_heading(self, tmp_path):
         texts = [f"Bold line {n} of a paragraph that is all bold" for n in range(6)]
@@ -166,8 +186,28 @@ def test_running_headers_and_footers_are_shown_once(tmp_path):
     assert "- Page 1 ... Page 4 (p1-4)" in text
 
 
-def test_a_single_page_keeps_its_header(tmp_path):
-    assert page_text(tmp_path, CHAPTERS[0])[-2:] == ["The book of boxes", "Page 1"]
+def test_a_lone_number_of_a_page_is_shown_before_it(tmp_path):
+    text = shown(tmp_path, CHAPTERS[0])
+
+    assert "- Page 1 (p1)\n>Page 1 of 1:" in text
+    assert page_text(tmp_path, CHAPTERS[0])[-1] == "The book of boxes"
+
+
+@pytest.mark.parametrize(
+    ("line", "is_shown_before"),
+    [
+        ((72, 770, "Downloaded on 1 May 2020"), True),
+        ((72, 680, "Downloaded on 1 May 2020"), False),  # not in the margin
+        ((72, 770, "A title without a number"), False),
+        ((72, 770, "This is the last sentence of 1999."), False),
+    ],
+)
+def test_a_line_that_stands_alone_in_the_margin_is_shown_before_the_page(tmp_path, line, is_shown_before):
+    prose = [text for at in range(4) for text in lines(*PROSE, top=640 - 60 * at)]
+
+    text = shown(tmp_path, words(line, *prose))
+
+    assert (f"- {line[2]} (p1)" in text) == is_shown_before
 
 
 class TestSections:

@@ -1,1 +1,1 @@
-"""The layout of PDF pages: words, tables, columns, tags."""
+"""The layout of PDF pages: words, tables, columns, structure."""

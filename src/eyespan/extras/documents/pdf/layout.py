@@ -3,7 +3,7 @@
 The order of the text layer is the best order on real files, so it is kept. Only words that form a table are taken out
 of it and shown as rows, at the place of the first of them. A page whose text layer jumps between columns of running
 text from line to line is put in order by its columns. Pages with much right-to-left or rotated text stay as they are.
-`words`, `columns` and `tables` find the parts, `tags` the tables that the author has tagged, `structure` the rest.
+`words`, `columns` and `tables` find the parts, `structure` the rest.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from eyespan.decoders.pdf_text import characters, clean
 from eyespan.extras.documents.pdf.columns import in_columns
 from eyespan.extras.documents.pdf.structure import Draft, Line, column_lines, lines_of, texts_of
 from eyespan.extras.documents.pdf.tables import Table, blocks_of
-from eyespan.extras.documents.pdf.tags import tagged_tables
 from eyespan.extras.documents.pdf.words import is_one_column, is_right_to_left, read_words, rows_of
 
 if TYPE_CHECKING:
@@ -53,16 +52,13 @@ def _lines(page: pypdfium2.PdfPage, layer: Any, text: str, plain: str) -> list[L
     words, odd, lacks = read_words(page, layer, text)
     if not words or len(words) > MAX_WORDS or odd * 4 > len(words) or is_right_to_left(plain):
         return []
-    tables = tagged_tables(page, layer, words, text)
-    taken = {word[4] for table in tables for word in table.words}
-    rest = [word for word in words if word[4] not in taken] if tables else words
-    if not is_one_column(rest):
-        rows = rows_of(rest, text)
-        if sum([len(row) > 1 for row in rows]) >= 3:
+    tables: list[Table] = []
+    if not is_one_column(words):
+        rows = rows_of(words, text)
+        if sum([len(row) > 1 for row in rows]) >= 2:
             jumps: list[float] = []
             columns = [blocks_of(run) for run in in_columns(rows, jumps)]
-            if jumps and not tables and not odd:
+            if jumps and not odd:
                 return [line for column in columns for line in column_lines(layer, column)]
-            if not (jumps and tables):
-                tables += [block for column in columns for block in column if isinstance(block, Table)]
+            tables = [block for column in columns for block in column if isinstance(block, Table)]
     return lines_of(layer, text, words, tables, lacks)

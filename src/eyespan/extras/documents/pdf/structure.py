@@ -13,16 +13,15 @@ from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Any
 
 import pypdfium2.raw as pdfium
 
 from eyespan.decoders.pdf_text import HYPHENS, joined_pairs
-from eyespan.extras.documents.pdf.tables import Table
+from eyespan.extras.documents.pdf.tables import LARGE, Table
 from eyespan.extras.documents.pdf.words import Row, Word, address_of, plain_call
 
-LARGE = 1.17
-"""Letters that are so many times as high as most text make a heading."""
 MAX_HEADING_WORDS, MAX_HEADING_CHARS, MAX_HEADING_LINES = 16, 160, 3
 MAX_PAGE_HEADINGS = 25
 """A page with more of them is a drawing or a form."""
@@ -33,6 +32,8 @@ NEAR = 5
 LEAST_RUNNING_PAGES = 3
 MARGIN = 0.14
 """Running headers and footers are within this share of the height of a page."""
+LONE_MARGIN, LONE_GAP = 0.12, 1.2
+"""Those that are known by few pages, within this share, after a gap of so many lines."""
 LEAST_PAGE_CHARS = 500
 """A page with less text keeps its running headers and footers."""
 LEAST_REPEATED = 20
@@ -42,8 +43,11 @@ _BULLET = re.compile(r"[•▪■●◦‣∙·►➢\uf0b7\uf0a7]\s*")
 _ITEM = re.compile(r"[•▪■●◦‣∙·►➢\uf0b7\uf0a7–-]\s|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]\s|\[\d{1,3}\]")
 _CAPTION = re.compile(r"(?:Table|Tab|Figure|Fig|Exhibit|Chart|Source|Note|Total|Grand Total)s?\b[\s:.]", re.IGNORECASE)
 _NUMBERING = re.compile(r"(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*\.?|[IVX]{1,5}\.)\s+(?=\S)")
+_DATE = re.compile(r"(?:\w+, )?(?:\w{3,10}\.? \d{1,2},? \d{4}|\d{1,2}\.? \w{3,10} \d{4})")
+_SENTENCE = re.compile(r"(?:[^\W\d_]{2,}\W+){5}")
 _BOLD = re.compile(rb"bold|black|heavy|demi|cmbx|\bbd", re.IGNORECASE)
 _MARKS = re.compile(rf"(?:^|(?<=\s))(\S{{1,2}})(?:\s+\1){{{LEAST_REPEATED - 1},}}(?=\s|$)")
+_PAGE_NUMBER = re.compile(r"(?:[Pp]age |[-–] ?)?(?:\d{1,4}|[ivxl]{1,6})(?: ?[-–]| (?:of|/) \d{1,4})?")
 _NAME = ctypes.create_string_buffer(128)
 _ADDRESS, _INT = ctypes.c_void_p, ctypes.c_int
 _font_name = plain_call(pdfium.FPDFText_GetFontInfo, ctypes.c_ulong, _ADDRESS, _INT, _ADDRESS, ctypes.c_ulong, _ADDRESS)
@@ -167,14 +171,14 @@ def _joined_rows(lines: list[Line]) -> list[Line]:
 
 def texts_of(drafts: list[Draft], first: int) -> tuple[list[str], dict[str, Any]]:
     """Return the text of each page, and the facts `headings` (level, title, page) and `running` (text, pages)."""
-    running = _running(drafts)
     sizes: Counter[float] = Counter()
     for draft in drafts:
         for line in draft.lines:
             sizes[round(line.height * 2) / 2] += len(line.text) if line.height else 0
     body = max(sizes, key=lambda size: sizes[size], default=0.0)
+    running = _running(drafts, body)
     pages = [[line for line in draft.lines if id(line) not in running[0]] for draft in drafts]
-    headings = [heading for lines in pages for heading in _headings(lines, body)]
+    headings = _without_repeated([heading for lines in pages for heading in _headings(lines, body)])
     _set_levels(headings, body)
     known = _Hyphens(drafts)
     texts = []
@@ -185,8 +189,11 @@ def texts_of(drafts: list[Draft], first: int) -> tuple[list[str], dict[str, Any]
     return texts, {"headings": facts, "running": [(text, [at + first for at in held]) for text, held in running[1]]}
 
 
-def _running(drafts: list[Draft]) -> tuple[set[int], list[tuple[str, list[int]]]]:
-    """Return the lines that stand at the same place of many pages, and the first of each kind with its pages."""
+def _running(drafts: list[Draft], body: float) -> tuple[set[int], list[tuple[str, list[int]]]]:
+    """Return the lines that stand at the same place of many pages, and the first of each kind with its pages.
+
+    A line that stands alone in the margin, such as the number of a page, needs fewer pages.
+    """
     places: dict[tuple[str, int], list[tuple[int, Line]]] = {}
     for at, draft in enumerate(drafts):
         margin = MARGIN * draft.page_height
@@ -198,13 +205,47 @@ def _running(drafts: list[Draft]) -> tuple[set[int], list[tuple[str, list[int]]]
                 places.setdefault((key, round(line.top / 6)), []).append((at, line))
     gone: set[int] = set()
     kinds = []
+    alone = {id(line) for draft in drafts for line in _lone_lines(draft, body)}
     for found in places.values():
         held = sorted({at for at, _ in found})
-        if len(held) >= max(LEAST_RUNNING_PAGES, 0.3 * len(drafts)):
+        is_alone = len(found) == len(held) and all(id(line) in alone for _, line in found)
+        if len(held) >= (0.1 * len(drafts) if is_alone else max(LEAST_RUNNING_PAGES, 0.3 * len(drafts))):
             gone |= {id(line) for _, line in found}
             first, last = found[0][1].text, found[-1][1].text
             kinds.append((first if first == last else f"{first} ... {last}", held))
     return gone, kinds
+
+
+def _lone_lines(draft: Draft, body: float) -> list[Line]:
+    """Return the lines at the top and at the bottom of a page that a gap divides from the rest of it."""
+    found: list[Line] = []
+    height = draft.page_height
+    boxes = [(line, line.table.words if line.table else None) for line in draft.lines if line.height or line.table]
+    spans = [
+        (line, min([w[1] for w in words]), max([w[3] for w in words])) if words else (line, line.top, line.bottom)
+        for line, words in boxes
+    ]
+    for ends in (spans, [(line, height - bottom, height - top) for line, top, bottom in spans]):
+        group: list[Line] = []
+        last = 0.0
+        for line, start, end in sorted(ends, key=itemgetter(1)):
+            if group and start - last > LONE_GAP * body:
+                found += group
+                group = []
+            if line.table or not _is_marginal(line, body, end < LONE_MARGIN * height):
+                break
+            group.append(line)
+            last = max(last, end)
+    return found
+
+
+def _is_marginal(line: Line, body: float, is_near: bool) -> bool:
+    text = line.text
+    if line.height > 1.2 * body or _PAGE_NUMBER.fullmatch(text):
+        return line.height <= 1.2 * body
+    is_sentence = (text.count(" ") > 3 and text[-1] in ".,;:") or (text[0].islower() and " " in text)
+    is_note = line.height < 0.9 * body or re.search(r"\d|www\.", text) is not None
+    return is_near and is_note and not line.is_bold and len(text) <= 100 and not is_sentence
 
 
 def _headings(lines: list[Line], body: float) -> list[Line]:
@@ -224,21 +265,41 @@ def _headings(lines: list[Line], body: float) -> list[Line]:
         after = lines[end] if end < len(lines) else None
         text = " ".join([one.text for one in group])
         is_short = end - at <= MAX_HEADING_LINES and len(text) <= MAX_HEADING_CHARS
-        if is_short and _stands_alone(group, before, after) and _is_title(text, line.height >= LARGE * body):
+        is_large = line.height >= LARGE * body
+        is_head = is_large or after is None or after.table is None  # bold letters above a table are names of columns
+        if is_short and is_head and _stands_alone(group, before, after) and _is_title(text, is_large):
             line.text, line.bottom, line.level = text, group[-1].bottom, 1
             del lines[at + 1 : end]
             found.append(line)
             at += 1
         else:
             at = end
+    texts = Counter([line.text for line in found])
+    for line in found:
+        line.level = int(texts[line.text] == 1)
+    found = [line for line in found if line.level]
+    has_text = any(line.table or (not line.level and _SENTENCE.search(line.text)) for line in lines)
     if len(found) > MAX_PAGE_HEADINGS:
         for line in found:
             line.level = 0
-    elif len(found) > 3 and len(found) * 2 > len(lines):  # a slide or a drawing
+    elif len(found) > 1 and (not has_text or (len(found) > 3 and len(found) * 2 > len(lines))):  # a slide or a drawing
         largest = max([line.height for line in found])
         for line in found:
             line.level = int(line.height > 0.97 * largest)
+        if not has_text and sum([line.level for line in found]) > 1:
+            for line in found:
+                line.level = 0
     return [line for line in found if line.level]
+
+
+def _without_repeated(headings: list[Line]) -> list[Line]:
+    """Return headings without those that an earlier page has at the same height: the header of a chapter."""
+    places: set[tuple[str, int]] = set()
+    for line in headings:
+        place = (line.text, round(line.top))
+        line.level = int(place not in places)
+        places.add(place)
+    return [line for line in headings if line.level]
 
 
 def _is_candidate(line: Line, body: float) -> bool:
@@ -277,6 +338,8 @@ def _is_title(text: str, is_large: bool) -> bool:
         or text[0].islower()
         or not (text[0].isalnum() or text[0] in '“"¿¡«')
     ):
+        return False
+    if text.count("^") > 1 or re.search(r"\[\d", text) or _DATE.fullmatch(text):  # names of authors with notes
         return False
     rest = text[found.end() :] if (found := _NUMBERING.match(text)) else text
     if rest[:1].islower() or "@" in text or "://" in text:

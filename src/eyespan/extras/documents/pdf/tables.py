@@ -24,6 +24,8 @@ MAX_TRIES = 6
 """A region that is no table is tried again without its first row, at most so often, because it may be a title."""
 MAX_FAILED = 10
 """After so many regions that are no table, a page is a drawing."""
+LARGE = 1.17
+"""A line of letters that are so many times as high as most others is a title."""
 MAX_CELL_CHARS = 90
 """With longer cells on average, columns are running text and no table."""
 
@@ -44,7 +46,7 @@ class Table:
 
 def blocks_of(rows: list[Row]) -> list[Table | Row]:
     """Return the tables and the other rows of a run."""
-    if sum([len(row) > 1 for row in rows]) < 3:
+    if sum([len(row) > 1 for row in rows]) < 2:
         return list(rows)
     blocks: list[Table | Row] = []
     run = _Run(rows)
@@ -72,6 +74,7 @@ _TITLE = re.compile(
     r"|(?:Source|Note|NOTE|Notes)s?:|\*|\(\W\)"
 )
 """The start of a line that belongs to a table but is no row of it."""
+_CAPTION = re.compile(r"(?:Table|TABLE|Tab\.|Tableau|Tabelle|Tabla|Tabella)\s?[\dA-ZIVX]")
 _FILLER = re.compile(r"[.\u2026_=\u2013\u2014-]{3,}")
 """Dots that lead from a label to its number, or a line of dashes."""
 
@@ -85,17 +88,24 @@ class _Run:
         self.words = [[w for s in row for w in s.words if not _FILLER.fullmatch(page, w[4], w[5])] for row in rows]
         self.numbers = {w[4] for words in self.words for w in words if _is_number(page[w[4] : w[5]])}
         """The starts of the words that are numbers."""
+        self._height = median([s.bottom - s.top for row in rows for s in row])
         self._is_break = [self._ends_region(at) for at in range(len(rows))]
 
     def _ends_region(self, at: int) -> bool:
-        """Return True for a title, and for a line of running text, whose gaps are all alike."""
-        words = self.words[at]
-        if words and _TITLE.match(self.page, words[0][4]):
+        """Return True for a title, also one in large letters, and for a line of running text, whose gaps are alike."""
+        words, row = self.words[at], self._rows[at]
+        gap = row[0].top - max([s.bottom for s in self._rows[at - 1]]) if at else 0.0
+        is_large = len(row) == 1 and row[0].bottom - row[0].top > LARGE * self._height and gap > 0.5 * self._height
+        if words and (is_large or _TITLE.match(self.page, words[0][4])):
             return True
         if len(words) < 7 or sum([w[4] in self.numbers for w in words]) * 3 >= len(words):
             return False
         gaps = [b[0] - a[2] for a, b in pairwise(words)]
         return max(gaps) < 2.2 * median(gaps)
+
+    def _is_caption(self, at: int) -> bool:
+        words = self.words[at]
+        return bool(words) and _CAPTION.match(self.page, words[0][4]) is not None
 
     def region_end(self, start: int) -> int:
         """Return the end of the region that begins with a row: the last row with several segments before other text."""
@@ -145,7 +155,8 @@ class _Run:
         made = _joined_lines(lines, columns, grid)
         cells = [[grid.text(line.cells.get(at, [])) for at in range(columns)] for line in made]
         cells = _without_empty_columns(cells)
-        if not _is_sure(cells) or (len(cells[0]) == 2 and by_columns and not _is_full(cells)):
+        is_captioned = start + first > 0 and self._is_caption(start + first - 1)
+        if not _is_sure(cells, 2 if is_captioned else 3) or (len(cells[0]) == 2 and by_columns and not _is_full(cells)):
             return None
         first, last = start + first, start + last
         words = [word for row in self._rows[first:last] for s in row for word in s.words]
@@ -425,7 +436,7 @@ _MARK = re.compile(r"[(\[]?(?:[\dA-Za-z]{1,3}|[ivxIVX]{1,5})?(?:[.)\]]|\.\d+)*|\
 """The mark of an item of a list."""
 
 
-def _is_sure(cells: list[list[str]]) -> bool:
+def _is_sure(cells: list[list[str]], least_rows: int) -> bool:
     """Return True if few cells are empty, and most of them are no parts of sentences."""
     columns = len(cells[0]) if cells else 0
     if len(cells) < 2 or columns < 2:
@@ -434,7 +445,7 @@ def _is_sure(cells: list[list[str]]) -> bool:
     least = LEAST_FILLED if len(cells) >= FEW_ROWS else LEAST_FILLED_OF_FEW
     if sum(counts) < least * len(cells) * columns or max(counts) < 0.75 * columns:
         return False
-    if sum([count > 1 for count in counts]) < 3:
+    if sum([count > 1 for count in counts]) < least_rows:
         return False
     filled = [cell for row in cells for cell in row if cell]
     if sum(map(len, filled)) > MAX_CELL_CHARS * len(filled):
