@@ -84,13 +84,13 @@ class Engine:
         remaining = self.guard.blocking(relay).files_beneath(name, after)
         try:
             while page := self._wait(name, context, lambda *_: list(islice(remaining, FILES_AT_ONCE)), relay):
-                for below, error in page:
+                for below, error, identity in page:
                     if isinstance(error, OtherMount):
                         inner = after[len(below) + 1 :] if after.startswith(f"{below}/") else ""
-                        for one, reason in self.walk(os.path.join(name, below), context, inner):
-                            yield f"{below}/{one}", reason
+                        for one, reason, version in self.walk(os.path.join(name, below), context, inner):
+                            yield f"{below}/{one}", reason, version
                     else:
-                        yield below, error
+                        yield below, error, identity
         finally:
             with suppress(ValueError):  # a thread that was abandoned still runs it
                 remaining.close()

@@ -23,7 +23,7 @@ RULES = (
 
 def walked(root, **how):
     with Workspace(root, **how) as workspace:
-        return [path for path, error in workspace.engine.walk(".", CallContext()) if error is None]
+        return [path for path, error, _ in workspace.engine.walk(".", CallContext()) if error is None]
 
 
 def make(root, files):
@@ -76,7 +76,7 @@ def test_all_files_are_walked_without_ignore_files(tree):
 
 def test_a_walk_continues_after_any_path(tree):
     with Workspace(tree) as workspace:
-        rest = {path: [one for one, _ in workspace.engine.walk(".", CallContext(), path)] for path in SHOWN}
+        rest = {path: [one for one, *_ in workspace.engine.walk(".", CallContext(), path)] for path in SHOWN}
 
     assert rest == {path: SHOWN[at + 1 :] for at, path in enumerate(SHOWN)}
 

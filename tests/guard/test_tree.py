@@ -182,7 +182,7 @@ def test_a_walk_passes_denied_names_in_directories_with_the_word_of_a_rule(tmp_p
         (tmp_path / path).write_text("x")
     os.mkfifo(tmp_path / "src" / "server.key")
 
-    assert [path for path, _ in Workspace(str(tmp_path)).engine.walk(".", CallContext())] == [
+    assert [path for path, *_ in Workspace(str(tmp_path)).engine.walk(".", CallContext())] == [
         "environment/a.py",
         "src/key.py",
     ]

@@ -230,7 +230,7 @@ DEFECTS = (
     _defect(
         "a directory that is not searched to its end",
         f"{BULK}/walk.py",
-        "        yield directory, Unsearched(error)\n",
+        "        yield directory, Unsearched(error), None\n",
         "        return\n",
         "tests/extras/bulk/test_bulk.py",
     ),

@@ -50,7 +50,7 @@ class Names:
             after, self._after, self.is_complete = self._after if known else "", "", True
             try:
                 with closing(guard.files_beneath(self._root.path, after)) as files:
-                    for number, (path, error) in enumerate(files):
+                    for number, (path, error, _) in enumerate(files):
                         if error is not None:  # a directory that is too deep holds files that are not found
                             self.is_complete &= not (isinstance(error, NotRegular) and error.what == "directory")
                             continue

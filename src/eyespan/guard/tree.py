@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from eyespan.guard.guarded_file import BackendResult
 
 Key = bytes
-Found = tuple[str, Exception | None]
+Identity = tuple[int, int]
+Found = tuple[str, Exception | None, Identity | None]
+"""A path, why it is no file, and the identity of its version where the listing states it (`Source.identity`)."""
 File = tuple[str, int, Key]
 Choose = Callable[["Survey"], Mapping[str, Sequence[str]]]
 Take = Callable[[str, bytes, Key], None]
@@ -144,7 +146,7 @@ def files_below(guard: Guard, root: Root, rest: str, path: str, after: str) -> I
     """
     with opened_directory(guard, root, rest, path) as found:
         for below, name, _, error in Walk(guard, found).below(after):
-            yield below + name, error
+            yield below + name, error, None
 
 
 def find(guard: Guard, root: Root, rest: str) -> BackendResult:

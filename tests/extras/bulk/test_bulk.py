@@ -50,7 +50,7 @@ def workspace(tree):
 
 
 def paths(workspace, *targets):
-    return [path for path, _ in find_files(workspace, targets)]
+    return [path for path, *_ in find_files(workspace, targets)]
 
 
 def test_a_directory_gives_everything_below_it_in_one_order(workspace):
@@ -109,7 +109,7 @@ def test_patterns(pattern, expected, workspace):
     ("target", "reason"), [(".*", "no file matches"), ("typo", "no such file or directory"), (".env", "denied")]
 )
 def test_a_target_without_a_file_is_an_error(target, reason, workspace, capfd, tree):
-    ((path, error),) = find_files(workspace, [target])
+    ((path, error, _),) = find_files(workspace, [target])
     status = main(["export", target, "--root", str(tree), "--to", "-"])
 
     assert (path, status) == (target, 1)

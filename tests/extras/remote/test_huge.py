@@ -58,7 +58,7 @@ def test_a_listing_that_does_not_end_is_an_error(huge, monkeypatch):
 def test_a_walk_reaches_the_last_object_a_page_at_a_time(huge, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "COUNT", 5_500)
     with Workspace(huge.root, deadline_seconds=60) as workspace:
-        found = (path for path, error in find_files(workspace, ["many"]) if error is None)
+        found = (path for path, error, _ in find_files(workspace, ["many"]) if error is None)
         assert next(found) == "many/0000000"
         assert len(huge.requests) < 16, "of the first page, after a look at the directory"
         assert sum(1 for _ in found) == 5_499

@@ -342,7 +342,7 @@ def files_below(path: str, engine: Engine, context: CallContext, after: str = ""
     directory = path.rstrip("/") or "/"
     lead = "" if directory == "." else "/" if directory == "/" else f"{directory}/"
     try:
-        for below, error in engine.walk(directory, context, after):
+        for below, error, _ in engine.walk(directory, context, after):
             if error is None:
                 yield Target(lead + below)
     except (errors.Cancelled, errors.TimedOut):

@@ -161,13 +161,13 @@ def _found(
     workspace: Workspace, targets: Iterable[str], earlier: list[_Earlier], options: Options, report: ExportReport
 ) -> Iterator[tuple[str, ReadError | Kept | None]]:
     """Yield the files of the walk, those that an earlier result has unchanged with their lines."""
-    for path, error in find_files(workspace, targets):
+    for path, error, identity in find_files(workspace, targets):
         if isinstance(error, Unsearched):
             report.unsearched.append(f"{visible(path)}: {error}")
         if error is not None or not earlier:
             yield path, error
             continue
-        version = version_of(workspace, path, options)
+        version = version_of(workspace, path, options, identity)
         kept = None
         for each in earlier:
             found = each.take(path)

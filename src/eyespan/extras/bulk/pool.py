@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 MAX_IN_FLIGHT = 64
+REMOTE_THREADS = 8
+"""The objects of a store that one process reads at a time."""
 MIN_TOKENS = 16
 """The smallest limit of a chunk."""
 MAX_CRASHES = 2
@@ -65,7 +67,7 @@ def read_many(
     if chunk_tokens is not None and chunk_tokens < MIN_TOKENS:
         raise ValueError(f"chunk_tokens must be at least {MIN_TOKENS}, not {chunk_tokens}")
     workspace = workspace.excluding(exclude)
-    found = find_files(workspace, names)
+    found = ((path, error) for path, error, _ in find_files(workspace, names))
     options = Options(max_bytes, chunk_tokens or 0, document)
     files = read_found(workspace, found, options, workers=workers, ordered=ordered, max_in_flight=max_in_flight)
     return _flat(files, context, on_progress)
@@ -82,7 +84,10 @@ def read_found(
 ) -> Iterator[list[Record] | Kept]:
     """Yield the records of each file that a walk has found; what is kept is passed on."""
     if workers:
-        return _in_pool(workspace, found, workers, ordered, max_in_flight, options)
+        return _in_pool(_WorkerPool(workspace, workers), found, ordered, max_in_flight, options)
+    if any(root.is_remote for root in workspace.roots):
+        # A store answers many requests at a time as fast as one.
+        return _in_pool(_ThreadPool(workspace), found, True, max_in_flight, options)
     return (read_file(workspace, path, options) if known is None else _result(path, known) for path, known in found)
 
 
@@ -100,6 +105,20 @@ def _flat(
         yield from records
         if on_progress is not None:
             on_progress(done)
+
+
+class _ThreadPool:
+    """Threads of this process, most of which wait for a store."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._threads = ThreadPoolExecutor(REMOTE_THREADS)
+
+    def submit(self, path: str, options: Options) -> Future[list[Record] | Kept]:
+        return self._threads.submit(read_file, self._workspace, path, options)
+
+    def close(self) -> None:
+        self._threads.shutdown(cancel_futures=True)
 
 
 class _WorkerPool:
@@ -141,14 +160,12 @@ class _WorkerPool:
 
 
 def _in_pool(
-    workspace: Workspace,
+    pool: _WorkerPool | _ThreadPool,
     found: Iterable[tuple[str, ReadError | Kept | None]],
-    workers: int,
     ordered: bool,
     max_in_flight: int,
     options: Options,
 ) -> Iterator[list[Record] | Kept]:
-    pool = _WorkerPool(workspace, workers)
     waiting: list[Future[list[Record] | Kept]] = []
     try:
         for path, known in found:

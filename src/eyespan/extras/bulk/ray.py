@@ -59,8 +59,8 @@ def read_dataset(
     import ray.data
 
     found = list(find_files(workspace, [targets] if isinstance(targets, str) else targets))
-    paths = [{"path": path} for path, error in found if error is None]
-    failed = [valid_record(failure(path, error)) for path, error in found if error is not None]
+    paths = [{"path": path} for path, error, _ in found if error is None]
+    failed = [valid_record(failure(path, error)) for path, error, _ in found if error is not None]
     blocks = max(actors, -(-len(paths) // (4 * FILES_PER_BATCH)))
     records = ray.data.from_items(paths, override_num_blocks=min(blocks, len(paths)) or 1).map_batches(
         RayReader,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ from eyespan.tokens import estimate
 
 if TYPE_CHECKING:
     from eyespan.extras.bulk.chunks import Chunk
+    from eyespan.guard.tree import Identity
     from eyespan.workspace import Workspace
 
 
@@ -175,8 +176,10 @@ def failure(path: str, error: ReadError, *, selector: str = "") -> Record:
     return Record(path, selector=selector or path, error_code=error.code, error_message=str(error))
 
 
-def version_of(workspace: Workspace, path: str, options: Options) -> str:
-    """Return the version of a file without reading it; "" if it cannot be opened."""
+def version_of(workspace: Workspace, path: str, options: Options, identity: Identity | None) -> str:
+    """Return the version of a file without reading it; "" if it cannot be opened. A listing may have its identity."""
+    if identity is not None:
+        return _numbered(identity) + options.suffix
     try:
         with workspace.engine.open(ReadRequest(path), CallContext(workspace.deadline_seconds)) as opened:
             return _version(opened) + options.suffix
@@ -187,9 +190,11 @@ def version_of(workspace: Workspace, path: str, options: Options) -> str:
 def _version(opened: Opened) -> str:
     source, status = opened.source, opened.source.status
     if source.is_version:
-        numbers = [number for number in source.identity if isinstance(number, int)]
-    else:
-        numbers = [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+        return _numbered([number for number in source.identity if isinstance(number, int)])
+    return _numbered([status.st_size, status.st_mtime_ns, status.st_ctime_ns])
+
+
+def _numbered(numbers: Iterable[int]) -> str:
     return "-".join([f"{number:x}" for number in (RECORDS_VERSION, *numbers)])
 
 

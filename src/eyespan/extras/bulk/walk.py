@@ -15,13 +15,19 @@ from eyespan.context import CallContext
 from eyespan.errors import NotFound, NotRegular, ReadError, Unsearched, from_os_error
 from eyespan.escape import named_path
 from eyespan.guard.paths import as_relative
+from eyespan.guard.tree import Identity
 
 if TYPE_CHECKING:
     from eyespan.workspace import Workspace
 
 
-def find_files(workspace: Workspace, targets: Iterable[str]) -> Iterator[tuple[str, ReadError | None]]:
+FoundFile = tuple[str, ReadError | None, Identity | None]
+
+
+def find_files(workspace: Workspace, targets: Iterable[str]) -> Iterator[FoundFile]:
     """Yield the path of each file that the targets name, once per target; a path that cannot be searched has an error.
+
+    The third value is the identity of the file's version, where the listing of a bucket has it.
 
     A target is a file, a directory with everything below it, or a pattern with `*`, `?`, `[...]` and `**`. Links that
     a directory contains are not followed, so nothing is found twice. Names that a rule forbids are left out.
@@ -32,45 +38,47 @@ def find_files(workspace: Workspace, targets: Iterable[str]) -> Iterator[tuple[s
             pattern = _compiled(target)
             start = fixed or ("/" if target.startswith("/") else ".")
             has_match = False
-            for path, error in _below(workspace, start, "" if start == "." else None):
+            for path, error, identity in _below(workspace, start, "" if start == "." else None):
                 if isinstance(error, Unsearched) or pattern.fullmatch(path):
                     has_match = True
-                    yield path, error
+                    yield path, error, identity
             if not has_match:
-                yield target, Unsearched(NotFound(target), "no file matches")
+                yield target, Unsearched(NotFound(target), "no file matches"), None
         else:
             yield from _named(workspace, target)
 
 
-def _named(workspace: Workspace, target: str) -> Iterator[tuple[str, ReadError | None]]:
+def _named(workspace: Workspace, target: str) -> Iterator[FoundFile]:
     try:
         status = workspace.engine.describe(target, CallContext(workspace.deadline_seconds))
     except ReadError as error:
-        yield target, None if "!/" in target else Unsearched(error)
+        yield target, None if "!/" in target else Unsearched(error), None
     else:
         if stat.S_ISDIR(status.st_mode):
             yield from _below(workspace, target.rstrip("/") or "/", "" if target in (".", "./") else None)
         else:
-            yield target, None
+            yield target, None, None
 
 
-def _below(workspace: Workspace, directory: str, prefix: str | None) -> Iterator[tuple[str, ReadError | None]]:
+def _below(workspace: Workspace, directory: str, prefix: str | None) -> Iterator[FoundFile]:
     """Yield the files below a directory; `prefix` replaces its name in their paths."""
     name = directory if prefix is None else prefix
     base = "" if not name else name.rstrip("/") + "/"
     context = CallContext(workspace.deadline_seconds)
     try:
-        for below, error in workspace.engine.walk(directory, context):
+        for below, error, identity in workspace.engine.walk(directory, context):
             path = as_relative(base + below)
             context.renew()
             if isinstance(error, OSError):
-                yield path, Unsearched(from_os_error(error, path))
+                yield path, Unsearched(from_os_error(error, path)), None
             elif isinstance(error, NotRegular) and error.what == "other":
-                yield path, NotRegular(path, what="other")
+                yield path, NotRegular(path, what="other"), None
+            elif error is not None:
+                yield path, Unsearched(NotRegular(path, what="directory")), None
             else:
-                yield path, None if error is None else Unsearched(NotRegular(path, what="directory"))
+                yield path, None, identity
     except ReadError as error:
-        yield directory, Unsearched(error)
+        yield directory, Unsearched(error), None
     finally:
         context.finish()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext
@@ -27,6 +28,8 @@ MAX_KEY_BYTES = 1024
 """The longest key of S3, Google and Azure."""
 MAX_EXPLORED = 64
 """The files whose first bytes are read for a map."""
+READ_AT_ONCE = 8
+"""The files of a map that are read at the same time."""
 PROBED_BYTES = 16
 """The bytes of an object that are read to learn that there is one: s3rver sends all for a range of one byte."""
 _SELECTOR_SIGNS = frozenset(":!@")
@@ -156,15 +159,17 @@ class StoreRoot(RemoteRoot):
         """
         key = self._key(rest, asked)
         prefix = f"{key}/" if key else ""
-        for name, _ in self.store(asked).below(key, CallContext(), asked):
+        for name, version in self.store(asked).below(key, CallContext(), asked):
             path = name.removeprefix(prefix)
             if path > after and policy.rule_against(name, self.canonical) is None:
-                yield path, None
+                status = RemoteStatus(number_of(f"{self.url}/{name}"), version)
+                yield path, None, (status.st_dev, status.st_ino)
 
     def explore(
         self, rest: str, asked: str, policy: Policy, choose: Choose, take: Take, max_bytes: int, context: CallContext
     ) -> Survey:
-        """Do what `guard.tree.explore` does. The first `MAX_EXPLORED` of the chosen files are read, a request each.
+        """Do what `guard.tree.explore` does. The first `MAX_EXPLORED` of the chosen files are read, a request
+        each, several at the same time.
 
         Raises: ReadError, OSError; NotRegular(what="file") for an object.
         """
@@ -202,12 +207,18 @@ class StoreRoot(RemoteRoot):
             hidden,
         )
         chosen = [f"{directory}{name}" for directory, names in choose(survey).items() for name in names]
-        for path in chosen[:MAX_EXPLORED]:
+
+        def first_bytes(path: str) -> tuple[bytes, ObjectVersion] | None:
             try:
-                data, version = store.get(f"{prefix}{path}", 0, max_bytes, None, context, asked)
+                return store.get(f"{prefix}{path}", 0, max_bytes, None, context, asked)
             except (NotFound, StoreFailure):
-                continue
-            take(path, data, self._file_key(f"{prefix}{path}", version))
+                return None
+
+        del chosen[MAX_EXPLORED:]
+        with ThreadPoolExecutor(READ_AT_ONCE) as threads:
+            for path, found in zip(chosen, threads.map(first_bytes, chosen), strict=True):
+                if found is not None:
+                    take(path, found[0], self._file_key(f"{prefix}{path}", found[1]))
         return survey
 
     def _is_below_denied(self, directory: str, prefix: str, policy: Policy, known: dict[str, bool]) -> bool:

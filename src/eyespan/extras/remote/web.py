@@ -58,7 +58,7 @@ MAX_ERROR_BYTES = 1 << 12
 """The description of an error that is read."""
 MAX_ANSWER_SECONDS = 60.0
 """The longest time for one answer of a service of credentials."""
-MAX_IDLE = 4
+MAX_IDLE = 16
 """The idle connections to one server."""
 MAX_ADDRESSES = 4
 """The addresses of a host that are tried."""
