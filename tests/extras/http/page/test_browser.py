@@ -563,7 +563,7 @@ def test_a_filter_is_part_of_the_address(browser, server):
 def test_transcripts_are_offered_with_the_command_that_shows_them(browser):
     browser.find_element("id", "show-why").click()
 
-    assert "eyespan view --why ~/.claude/projects" in text_of(browser, "#why-note")
+    assert "eyespan view --why ~/.claude/projects" in text_of(browser, "#why-start")
     assert not browser.find_element("id", "why-found").is_displayed()
     assert state_of(browser) == {"view": "why"}
 

@@ -72,6 +72,7 @@ function go(changes, isReplaced = false) {
 }
 
 let server;
+const isNarrow = () => matchMedia("(max-width: 700px)").matches;
 const dialect = (name) => server.dialects.find((each) => each.name === name);
 const has = (name) => dialect(name) !== undefined;
 const firstDialect = () => (has("native") ? "native" : server.dialects[0].name);
@@ -107,6 +108,7 @@ function apply() {
   if (!isCall) at("outline").hidden = true;
   markFile(now.file);
   if (!isCall) { shownCall = ""; showOverview(); return; }
+  if (isNarrow()) at("files").open = false; // the answer comes first
   at("file-name").textContent = now.file ?? "";
   form(name, now.tool);
   const call = JSON.stringify([now.file, now.lines, name, now.tool, now.args, now.compare]);
@@ -186,7 +188,7 @@ function setStop(button) {
 
 function markFile(file) {
   for (const button of at("tree").querySelectorAll("button")) {
-    if (button.dataset.path === file) { button.setAttribute("aria-current", "true"); setStop(button); }
+    if (button.dataset.path === file) { button.setAttribute("aria-current", "true"); setStop(button); button.scrollIntoView({ block: "nearest" }); }
     else button.removeAttribute("aria-current");
   }
 }
@@ -337,7 +339,7 @@ function showOverview() {
   const refused = measured.filter((path) => here[path] === null).length;
   const lost = measured.filter((path) => native[path] === null).length;
   const notes = isMeasuring ? [progress] : [];
-  if (measured.length) notes.push("Each number is for the whole file, in as many calls as the tool needs.");
+  if (measured.length) notes.push("Each number is for the whole file, in as many calls as the tool needs; what a tool cuts from long lines is not counted.");
   if (refused) notes.push(`${host} refuses ${count(refused, "file")}; ${refused === 1 ? "it does" : "they do"} not count.`);
   if (lost && host !== "native" && has("native")) notes.push(`native refuses ${count(lost, "file")}.`);
   const long = measured.length - both.length - measured.filter((path) => here[path] === null || native[path] === null).length;
@@ -824,7 +826,7 @@ async function lookWhy() {
   if (at("why").hidden || report?.is_complete) return;
   if (!server.has_report) {
     at("why-lead").textContent = "What did the reads of your host cost, and how many of their tokens had the model seen before?";
-    at("why-note").textContent = "Start the page with a transcript or a directory of them: eyespan view --why ~/.claude/projects (Claude Code), ~/.codex/sessions (Codex) or ~/.gemini/tmp (Gemini CLI). It reads the transcripts and the files they name, and sends nothing anywhere.";
+    at("why-start").hidden = false;
     return;
   }
   try {
@@ -895,10 +897,7 @@ async function begin() {
     at("other").replaceChildren(made("option", "none", { value: "" }), ...options());
     at("host").replaceChildren(...options());
     at("host").value = has("claude") ? "claude" : server.dialects.find((each) => each.name !== "native")?.name ?? firstDialect();
-    if (matchMedia("(max-width: 700px)").matches) { // the answer comes first
-      at("files").open = !(place().file || place().args);
-      at("form").open = false;
-    }
+    if (isNarrow()) at("form").open = false;
     at("tree").replaceChildren();
     if (server.roots.length < 2) await fill(at("tree"), "");
     else for (const root of server.roots) directory(at("tree"), root, root);
