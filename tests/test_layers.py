@@ -166,7 +166,7 @@ BUDGETS = {
     "families": (2_300, 2_300),
     "http": (3_895, 3_200),
     "remote": (1_470, 1_200),
-    "bulk and hosts": (2_500, 1_500),
+    "bulk and hosts": (2_510, 1_500),
     "git": (800, 780),
 }
 """The most lines of code of each part, without comments and docstrings, and the goal beside it. A new ability names the

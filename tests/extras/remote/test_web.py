@@ -655,7 +655,7 @@ def test_an_whole_answer_has_a_size_limit(server):
     other = web.Server(server.url, "the server")
     server.files["a.txt"] = bytes(1001)
 
-    assert len(other.exchange("GET", "/files/a.txt", {}, b"", 1001).data) == 1001
+    assert len(other.exchange("GET", "/files/a.txt", {}, b"", 1001)[1]) == 1001
     with pytest.raises(StoreFailure, match="more than was asked for"):
         other.exchange("GET", "/files/a.txt", {}, b"", 1000)
     other.close()

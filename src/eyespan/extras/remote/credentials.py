@@ -114,12 +114,12 @@ class CredentialSource:
             sent["Content-Type"] = "application/x-www-form-urlencoded"
         target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
         try:
-            answer = server.exchange(method, target, sent, data, MAX_ANSWER_BYTES)
+            status, answer = server.exchange(method, target, sent, data, MAX_ANSWER_BYTES)
         finally:
             server.close()
-        if answer.status != 200:
+        if status != 200:
             raise ValueError("refused")
-        return answer.data
+        return answer
 
     def _json(self, *arguments: Any, **headers: Any) -> dict[str, Any]:
         return dict(_parsed(self._ask(*arguments, **headers)))

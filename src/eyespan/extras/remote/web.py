@@ -17,7 +17,6 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -157,14 +156,6 @@ class _Connection(http.client.HTTPConnection):
         self.sock: Any = wire
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A whole answer."""
-
-    status: int
-    data: bytes
-
-
 _Found = TypeVar("_Found")
 Prepare = Callable[[dict[str, str]], tuple[str, dict[str, str]]]
 """Returns the path, with its query, and the headers of a request with these headers: a store signs them."""
@@ -233,8 +224,8 @@ class Server:
         """Return a whole answer of at most `max_bytes`. Raises: ReadError."""
 
         def once() -> tuple[int, str, bytes | None]:
-            answer = self.exchange("GET", *prepare({}), b"", max_bytes, context.check, asked)
-            return answer.status, _code_of(answer.data), answer.data if answer.status == 200 else None
+            status, data = self.exchange("GET", *prepare({}), b"", max_bytes, context.check, asked)
+            return status, _code_of(data), data if status == 200 else None
 
         return self._repeated(once, context, asked)
 
@@ -269,8 +260,8 @@ class Server:
         max_bytes: int,
         check: Callable[[], None] | None = None,
         asked: str = "",
-    ) -> Answer:
-        """Make one request with these headers and return the whole answer, of at most `max_bytes`.
+    ) -> tuple[int, bytes]:
+        """Make one request with these headers and return the status and the body, of at most `max_bytes`.
 
         Nothing is followed or repeated. `check` raises an error when the answer is to be abandoned; without one, that
         is after `MAX_ANSWER_SECONDS`. Raises: OSError, HTTPException, ReadError.
@@ -293,7 +284,7 @@ class Server:
             if answer.length:
                 raise http.client.IncompleteRead(bytes(data), answer.length)
             is_done = answer.isclosed()
-            return Answer(answer.status, bytes(data))
+            return answer.status, bytes(data)
         finally:
             self._keep(connection, answer, is_done=is_done)
 
