@@ -323,3 +323,12 @@ def test_a_log_of_strange_values_is_shown():
 
     assert summary(strange)["totals"]["reads"] == 6
     assert summary([{"verdict": "read", "range": value} for value in ("9-1", "٣-٤", "1-" + "9" * 5000)])["files"]
+
+
+def test_the_heat_of_many_ranges_covers_the_whole_file():
+    reads = [{"verdict": "read", "path": "a", "range": f"{n}-{n + 1}", "mtime_ns": 1} for n in range(1, 2000, 2)]
+    (row,) = summary(reads)["files"]
+
+    assert len(row["heat"]) <= 80
+    assert (row["heat"][0]["first"], row["heat"][-1]["last"]) == (1, 2000)
+    assert {part["reads"] for part in row["heat"][:-1]} == {13}

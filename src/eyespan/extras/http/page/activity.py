@@ -13,8 +13,8 @@ from typing import Any
 
 MAX_EVENTS = 5000
 MAX_FILES = 500
-MAX_RANGES = 40
-"""Ranges of lines of one file that are sent."""
+MAX_RANGES = 80
+"""Groups of lines of one file that are sent."""
 MAX_LOG_READ_BYTES = 8 << 20
 """The most of a log that is read at once; of a longer one, the end is shown."""
 
@@ -141,9 +141,11 @@ class _FileSums:
     def row(self) -> dict[str, Any]:
         """Return the sums, with the reads of each group of lines (`heat`)."""
         ends = sorted({end for first, last in self._ranges for end in (first, last + 1)})
+        if len(ends) > MAX_RANGES:  # equal groups, of which each counts the reads of any of its lines
+            ends = [*range(ends[0], ends[-1], -(-(ends[-1] - ends[0]) // MAX_RANGES)), ends[-1]]
         heat = []
         for first, following in pairwise(ends):
-            reads = sum([count for (low, high), count in self._ranges.items() if low <= first <= high])
+            reads = sum([count for (low, high), count in self._ranges.items() if low < following and first <= high])
             if reads:
                 heat.append({"first": first, "last": following - 1, "reads": reads})
         return {
@@ -153,7 +155,7 @@ class _FileSums:
             "again": self.again,
             "bytes": self.bytes,
             "tokens": self.tokens,
-            "heat": heat[:MAX_RANGES],
+            "heat": heat,
         }
 
 
