@@ -532,8 +532,8 @@ DEFECTS = (
     Defect(
         name="patterns are compiled for every name",
         file=f"{SRC}/policy/rules.py",
-        old="match = _matchers[piece] if piece in _matchers else _matcher(piece)",
-        new="match = _matcher(piece)",
+        old="@lru_cache(maxsize=4096)\ndef _matcher(",
+        new="def _matcher(",
         tests="tests/test_policy.py -k compiled_once",
     ),
 )

@@ -71,7 +71,7 @@ class Policy:
         self.allow = BUILT_IN_ALLOW + allowed if built_in else allowed
         self._allow = PatternRules(allowed)
         self._host = PatternRules(denied)
-        self._is_anchored = any(glob[0] != "**" for glob, _ in self._host.others)
+        self._is_anchored = any(glob[0] != "**" for glob, _, _ in self._host.others)
         self._has_wide_rules = not "".join(denied).isascii()
         self._search_word = word_search(self.deny)
         self._with_keys: Policy | None = None

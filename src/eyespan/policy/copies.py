@@ -185,7 +185,7 @@ def _shortened_names() -> list[tuple[str, str, str]]:
     rules = [rules for rules, _ in built_in_groups()]
     shortened = [("", end[1:4], f"x{end}") for one in rules for end, _ in one.suffixes]
     names = {prefix for one in rules for prefix, _ in one.prefixes}
-    for long in names.union(*[{*one.names, *one.directory_names(), *(one.last_names or ())} for one in rules]):
+    for long in names.union(*[{*one.last_names(), *one.directory_names()} for one in rules]):
         stem, dot, suffix = long.lstrip(".").rpartition(".")
         shortened.append((stem.replace(".", ""), suffix[:3], long) if dot else (suffix, "", long))
     return shortened
@@ -195,7 +195,7 @@ def _suffixes_of_names() -> frozenset[str]:
     """Return the suffixes of the last names of built-in rules: `.json` of `credentials.json`."""
     global _name_suffixes
     if not _name_suffixes:
-        names = [name for rules, _ in built_in_groups() for name in (*rules.names, *(rules.last_names or ()))]
+        names = [name for rules, _ in built_in_groups() for name in rules.last_names()]
         _name_suffixes = frozenset([name[name.rindex(".") :] for name in names if "." in name[1:]])
     return _name_suffixes
 

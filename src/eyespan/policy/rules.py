@@ -9,72 +9,23 @@ from functools import lru_cache
 
 from eyespan.policy.spellings import fold
 
-_NAMES = (
-    "**/.ssh/**",
-    "**/.gnupg/**",
-    "**/.password-store/**",
-    "**/id_rsa*",
-    "**/id_dsa*",
-    "**/id_ecdsa*",
-    "**/id_ed25519*",
-    "**/*.pem",
-    "**/*.p12",
-    "**/*.pfx",
-    "**/*.ppk",
-    "**/*.jks",
-    "**/*.keystore",
-    "**/*.kdbx",
-    "**/*.kdb",
-    "**/*.p8",
-    "**/*.pk8",
-    "**/*.pkcs12",
-    "**/*.bks",
-    "**/*.agekey",
-    "**/*.ovpn",
-    "**/ssh_host_*",
-    "**/secring.gpg",
-    "**/.netrc",
-    "**/_netrc",
-    "**/.pgpass",
-    "**/pgpass.conf",
-    "**/.my.cnf",
-    "**/.mylogin.cnf",
-    "**/.git-credentials",
-    "**/.npmrc",
-    "**/.pypirc",
-    "**/.htpasswd",
-    "**/.vault-token",
-    "**/.dockercfg",
-    "**/.s3cfg",
-    "**/.boto",
-    "**/credentials.json",
-    "**/.credentials.json",
-    "**/application_default_credentials.json",
-    "**/credentials.tfrc.json",
-    "**/oauth_creds.json",
-    "**/rclone.conf",
-    "**/.databrickscfg",
-    "**/.sentryclirc",
-    "**/.config/git/credentials",
-    "**/.config/gcloud/credentials.db",
-    "**/.config/gcloud/access_tokens.db",
-    "**/.azure/accesstokens.json",
-    "**/.azure/msal_token_cache.json",
-    "**/.azure/msal_token_cache.bin",
-    "**/.oci/config",
-    "**/.codex/auth.json",
-    "**/.composer/auth.json",
-    "**/.m2/settings.xml",
-    "**/.gradle/gradle.properties",
-    "**/.aws/credentials",
-    "**/.kube/config",
-    "**/.docker/config.json",
-    "**/.cargo/credentials",
-    "**/.cargo/credentials.toml",
-    "**/.gem/credentials",
-    "**/.config/gh/hosts.yml",
-)
-_ENVIRONMENTS = ("**/.env", "**/.env.*", "**/.env-*", "**/.env_*", "**/.envrc", "**/*.env")
+
+def _anywhere(names: str) -> tuple[str, ...]:
+    return tuple([f"**/{name}" for name in names.split()])
+
+
+_NAMES = _anywhere("""
+    .ssh/** .gnupg/** .password-store/** id_rsa* id_dsa* id_ecdsa* id_ed25519* *.pem *.p12 *.pfx *.ppk *.jks
+    *.keystore *.kdbx *.kdb *.p8 *.pk8 *.pkcs12 *.bks *.agekey *.ovpn ssh_host_* secring.gpg .netrc _netrc .pgpass
+    pgpass.conf .my.cnf .mylogin.cnf .git-credentials .npmrc .pypirc .htpasswd .vault-token .dockercfg .s3cfg .boto
+    credentials.json .credentials.json application_default_credentials.json credentials.tfrc.json oauth_creds.json
+    rclone.conf .databrickscfg .sentryclirc .config/git/credentials .config/gcloud/credentials.db
+    .config/gcloud/access_tokens.db .azure/accesstokens.json .azure/msal_token_cache.json
+    .azure/msal_token_cache.bin .oci/config .codex/auth.json .composer/auth.json .m2/settings.xml
+    .gradle/gradle.properties .aws/credentials .kube/config .docker/config.json .cargo/credentials
+    .cargo/credentials.toml .gem/credentials .config/gh/hosts.yml
+""")
+_ENVIRONMENTS = _anywhere(".env .env.* .env-* .env_* .envrc *.env")
 UNLESS_ZIP = ("**/*.key",)
 """Rules that do not apply to zip archives: presentations (Keynote) have the suffix of private keys."""
 BUILT_IN_DENY = _NAMES + _ENVIRONMENTS + UNLESS_ZIP
@@ -86,39 +37,24 @@ BUILT_IN_ALLOW = tuple(
     ]
 )
 """Exceptions to the rules for environment files. They lift no other rule: `.ssh/.env.example` is denied."""
-MAX_MATCHERS = 4096
 
 
 class PatternRules:
     """Patterns sorted by shape, so that each of the common shapes costs one look-up."""
 
-    __slots__ = (
-        "_all_prefixes",
-        "_all_suffixes",
-        "directories",
-        "globs",
-        "last_names",
-        "names",
-        "others",
-        "prefixes",
-        "suffixes",
-    )
+    __slots__ = ("_all_prefixes", "_all_suffixes", "directories", "names", "others", "prefixes", "suffixes")
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self.names: dict[str, str] = {}
         self.directories: dict[str, str] = {}
         self.prefixes: list[tuple[str, str]] = []
         self.suffixes: list[tuple[str, str]] = []
-        self.globs: list[tuple[str, str, str, str]] = []
-        """Patterns for one name: the text before the first sign and after the last one, the piece, the pattern."""
-        self.others: list[tuple[list[str], str]] = []
+        self.others: list[tuple[list[str], str, str]] = []
+        """The pieces of any other pattern, its last one if it is a plain name, else "", and the pattern."""
         for pattern in patterns:
             self._add(pattern)
         self._all_prefixes = tuple([prefix for prefix, _ in self.prefixes])
         self._all_suffixes = tuple([suffix for suffix, _ in self.suffixes])
-        ends = [glob[-1] for glob, _ in self.others]
-        self.last_names = frozenset(ends) if not self.globs and all(map(_is_literal, ends)) else None
-        """The last names that the other patterns match, if each matches one alone."""
 
     def _add(self, pattern: str) -> None:
         written = fold(pattern).replace("\\", "/")
@@ -141,14 +77,16 @@ class PatternRules:
                 self.prefixes.append((name[:-1], pattern))
             case ["**", directory, "**"] if _is_literal(directory):
                 self.directories[directory] = pattern
-            case ["**", name] if name != "**":
-                self.globs.append((*_literal_ends(name), name, pattern))
             case _:
-                self.others.append((parts, pattern))
+                self.others.append((parts, parts[-1] if _is_literal(parts[-1]) else "", pattern))
 
     def directory_names(self) -> set[str]:
         """Return the names of directories that the patterns contain."""
-        return {*self.directories, *[part for glob, _ in self.others for part in glob[:-1] if part != "**"]}
+        return {*self.directories, *[part for glob, _, _ in self.others for part in glob[:-1] if part != "**"]}
+
+    def last_names(self) -> set[str]:
+        """Return the plain names of files that the patterns contain."""
+        return {*self.names, *[last for _, last, _ in self.others if last]}
 
     def match(self, parts: list[str]) -> str | None:
         """Return the pattern that matches these names (at least one), or None."""
@@ -161,14 +99,9 @@ class PatternRules:
             return next(pattern for prefix, pattern in self.prefixes if name.startswith(prefix))
         if not self.directories.keys().isdisjoint(parts):
             return next(self.directories[part] for part in parts if part in self.directories)
-        for head, tail, piece, pattern in self.globs:
-            if name.endswith(tail) and name.startswith(head) and _name_matches(name, piece):
+        for glob, last, pattern in self.others:
+            if last in ("", name) and matches(glob, parts):
                 return pattern
-        if self.others and (self.last_names is None or name in self.last_names):
-            places = Places(parts)
-            for glob, pattern in self.others:
-                if (not _is_literal(glob[-1]) or glob[-1] == name) and matches(glob, places):
-                    return pattern
         return None
 
 
@@ -207,72 +140,32 @@ def word_search(patterns: tuple[str, ...]) -> Callable[..., re.Match[str] | None
     return re.compile("|".join(firsts)).search
 
 
+def matches(glob: list[str], parts: list[str]) -> bool:
+    """Return True if the pieces of a pattern match these names; `**` matches any number of them."""
+    reached = [0]
+    """The numbers of names that the pieces so far can match, in order."""
+    for piece in glob:
+        if piece == "**":
+            reached = list(range(reached[0], len(parts) + 1))
+        else:
+            reached = [at + 1 for at in reached if at < len(parts) and _name_matches(parts[at], piece)]
+        if not reached:
+            return False
+    return reached[-1] == len(parts)
+
+
+def _name_matches(name: str, piece: str) -> bool:
+    return name == piece if _is_literal(piece) else _matcher(piece)(name) is not None
+
+
+@lru_cache(maxsize=4096)
 def _is_literal(name: str) -> bool:
     return not any(sign in name for sign in "*?[")
 
 
-class Places:
-    """The names of a path and their places, as bit sets. Each pattern piece is compared once with each name."""
-
-    __slots__ = ("_globs", "_names", "count")
-
-    def __init__(self, parts: list[str]) -> None:
-        self.count = len(parts)
-        self._names: dict[str, int] = {}
-        self._globs: dict[str, int] = {}
-        for place, name in enumerate(parts):
-            self._names[name] = self._names.get(name, 0) | 1 << place
-
-    def of(self, piece: str) -> int:
-        """Return the places of the names that match a piece of a pattern."""
-        if _is_literal(piece):
-            return self._names.get(piece, 0)
-        if piece not in self._globs:
-            bits = 0
-            for name, places in self._names.items():
-                if _name_matches(name, piece):
-                    bits |= places
-            self._globs[piece] = bits
-        return self._globs[piece]
-
-
-def matches(glob: list[str], places: Places) -> bool:
-    """Return True if `glob` matches all names; `**` matches any number of names, also none."""
-    # Bit n: the pieces so far can match the first n names. One set per piece, so the time is never exponential.
-    reachable = 1
-    for piece in glob:
-        if piece == "**":
-            lowest = reachable & -reachable
-            reachable = -lowest & (1 << places.count + 1) - 1
-        else:
-            reachable = (reachable & places.of(piece)) << 1
-        if not reachable:
-            return False
-    return bool(reachable >> places.count)
-
-
-def _name_matches(name: str, piece: str) -> bool:
-    if _is_literal(piece):
-        return name == piece
-    match = _matchers[piece] if piece in _matchers else _matcher(piece)
-    return match(name) is not None
-
-
-_matchers: dict[str, Callable[[str], object]] = {}
-
-
+@lru_cache(maxsize=4096)
 def _matcher(piece: str) -> Callable[[str], object]:
-    """Return the matcher of a piece, compiled once: a directory has many names, and each is compared."""
-    if len(_matchers) >= MAX_MATCHERS:
-        _matchers.clear()
-    matcher = _matchers[piece] = re.compile(translate(piece)).match
-    return matcher
-
-
-def _literal_ends(piece: str) -> tuple[str, str]:
-    """Return the texts with which a name begins and ends if it matches a piece."""
-    signs = [at for at, char in enumerate(piece) if char in "*?[]"]
-    return piece[: signs[0]], piece[signs[-1] + 1 :]
+    return re.compile(translate(piece)).match
 
 
 def _matches_nothing(piece: str) -> bool:

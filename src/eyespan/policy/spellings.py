@@ -10,29 +10,12 @@ SUFFIXES = (*COMPRESSION_SUFFIXES, *BACKUP_SUFFIXES, "::$data")  # the last: ano
 TRAILING = " .\t\n\r\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029\0"
 ARCHIVE_WORDS = ("zip", "zipx", "7z", "rar", "tar", "tgz", "tbz", "tbz2", "txz", "tzst", "taz", "cab", "cpio", "iso")
 """The suffixes of archives. An archive with the name of a denied file holds that file."""
-COPY_WORDS = (
-    *("bak", "backup", "back", "bk", "bkp", "old", "orig", "save", "saved", "copy", "tmp", "temp", "new", "lock"),
-    *(
-        "prev",
-        "previous",
-        "disabled",
-        "off",
-        "part",
-        "crdownload",
-        "br",
-        "lz",
-        "lz4",
-        "lzo",
-        "sz",
-        "z",
-        "b64",
-        "base64",
-    ),
-    *("txt", "local", "remote", "base", "mine", "theirs", "rej", "kopie", "copie", "copia", "kopia"),
-    *("dpkg-old", "dpkg-new", "dpkg-dist", "dpkg-bak", "dpkg-tmp", "rpmsave", "rpmnew", "rpmorig"),
-    *("ucf-old", "ucf-new", "ucf-dist", "kate-swp", "un~", "swn", "swx", "- copy", "- kopie", "- copie", "- copia"),
-    *ARCHIVE_WORDS,
-)
+_WORDS = """
+    bak backup back bk bkp old orig save saved copy tmp temp new lock prev previous disabled off part crdownload
+    br lz lz4 lzo sz z b64 base64 txt local remote base mine theirs rej kopie copie copia kopia dpkg-old
+    dpkg-new dpkg-dist dpkg-bak dpkg-tmp rpmsave rpmnew rpmorig ucf-old ucf-new ucf-dist kate-swp un~ swn swx
+"""
+COPY_WORDS = (*_WORDS.split(), "- copy", "- kopie", "- copie", "- copia", *ARCHIVE_WORDS)
 COPY_SIGNS = ".-_ "
 """The characters before a word or a number that marks a copy."""
 COPY_STARTS = (
