@@ -1,6 +1,18 @@
 """The list of defects."""
 
-from proof.mutate.defects import accounting, decoding, guard, memory, native, policy, remote, sandbox, serving, texts
+from proof.mutate.defects import (
+    accounting,
+    attacks,
+    decoding,
+    guard,
+    memory,
+    native,
+    policy,
+    remote,
+    sandbox,
+    serving,
+    texts,
+)
 
 DEFECTS = (
     *guard.DEFECTS,
@@ -13,4 +25,5 @@ DEFECTS = (
     *native.DEFECTS,
     *texts.DEFECTS,
     *accounting.DEFECTS,
+    *attacks.DEFECTS,
 )
