@@ -8,10 +8,10 @@ TLS = "tests/extras/remote/test_tls_roots.py"
 
 DEFECTS = (
     Defect(
-        name="attack: a root matches by letters, not by names",
-        file=f"{SRC}/guard/paths.py",
-        old='if at < len(path) and path[at] != "/":',
-        new="if False:",
+        name="attack: the walk follows links blindly",
+        file=f"{SRC}/guard/walk.py",
+        old="_HANDLE = _O_PATH | _NOFOLLOW |",
+        new="_HANDLE = _O_PATH |",
         tests=ATTACK,
     ),
     Defect(

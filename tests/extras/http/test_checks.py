@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import socket
 
 import pytest
@@ -294,6 +295,8 @@ START = "POST /mcp HTTP/1.1\r\n"
         (200, START, ["Transfer-Encoding: chunked"], "\r\n", CHUNKS),
         (200, START, ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk", LENGTH],
          "\r\n", PING.decode()),
+        (415, START, ["Connection: Upgrade", "Upgrade: h2c", "Content-Encoding: gzip", LENGTH], "\r\n", PING.decode()),
+        (404, "POST /x HTTP/1.1\r\n", ["Connection: Upgrade", "Upgrade: h2c", LENGTH], "\r\n", PING.decode()),
         (400, START, [LENGTH, "Transfer-Encoding: chunked"], "\r\n", CHUNKS),
         (400, START, ["Transfer-Encoding: chunked", LENGTH], "\r\n", CHUNKS),
         (400, START, [LENGTH, LENGTH], "\r\n", PING.decode()),
@@ -333,6 +336,20 @@ def test_a_bare_line_feed_or_two_blanks_in_a_later_request_of_a_connection_are_r
             answers += block
 
     assert [answers.count(status) for status in (b"HTTP/1.1 200", b"HTTP/1.1 400")] == [1, 1]
+
+
+def test_hundreds_of_offers_of_another_protocol_are_no_error_of_the_server(place):
+    server = HttpServer(place)
+    offer = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), 30) as link:
+        link.sendall((offer * 600).encode())
+        answers = b""
+        while block := link.recv(65536):
+            answers += block
+    server.end()
+
+    assert set(re.findall(rb"HTTP/1.1 (\d+)", answers)) <= {b"200", b"429"}
+    assert "Traceback" not in server.errors
 
 
 def test_a_refused_request_is_logged_with_its_remedy(place):

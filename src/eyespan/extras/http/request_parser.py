@@ -56,22 +56,29 @@ class RequestParser:
 
         Raises: Rejected, for `incoming` if there is one, and what the handler raises.
         """
+        while data:
+            data = self._feed(data)
+
+    def _feed(self, data: bytes | memoryview) -> bytes:
+        """Parse bytes up to an offer of another protocol. Return the bytes to parse next."""
         before = self.incoming
         self._raw += data
+        rest = None
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            self._continue_without_upgrade(bytes(data[upgrade.args[0] :]))
-            return
+            rest = bytes(data[upgrade.args[0] :])
         except httptools.HttpParserCallbackError as error:
             raise error.__context__ or error from None
         except httptools.HttpParserError as error:
             raise Rejected(400, "headers", f"not a valid HTTP request: {error}") from None
+        if rest is not None:  # not above, where an error of the handler would have the wrong context
+            return self._without_upgrade(rest)
         incoming = self.incoming
         if incoming is None or incoming.header_bytes or incoming.has_headers:
             self._raw, self._at = bytearray(), 0
         if incoming is None or incoming is not before:
-            return
+            return b""
         # All of these bytes belong to one incomplete request. The parser stores headers and trailers that are not
         # complete, so their size is limited here.
         incoming.raw_bytes += len(data)
@@ -79,6 +86,7 @@ class RequestParser:
             raise Rejected(431, "headers", f"more than {checks.MAX_HEADER_BYTES} bytes of headers")
         if incoming.raw_bytes > MAX_RAW_BYTES:
             raise checks.too_long()
+        return b""
 
     def take(self) -> Incoming:
         """Return the request whose bytes arrive, or an empty one, and end the parser."""
@@ -150,8 +158,8 @@ class RequestParser:
         incoming.is_complete = True
         self._handler.take_request(incoming)
 
-    def _continue_without_upgrade(self, rest: bytes) -> None:
-        """Parse a request again without its offer of another protocol, which a server may ignore.
+    def _without_upgrade(self, rest: bytes) -> bytes:
+        """Return a request, and the bytes after it, without its offer of another protocol, which a server may ignore.
 
         Java's client offers HTTP/2 with its first request. The parser stops after the headers of such a request.
         """
@@ -171,4 +179,5 @@ class RequestParser:
                 lines += [b"%s: %s" % (name, value) for value in values]
         self.incoming = None
         self._parser = httptools.HttpRequestParser(self)
-        self.feed(b"\r\n".join(lines) + b"\r\n\r\n" + rest)
+        self._raw, self._at = bytearray(), 0
+        return b"\r\n".join(lines) + b"\r\n\r\n" + rest
