@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 import socket
+from types import SimpleNamespace
 
 import pytest
 
 from eyespan.extras.http import checks
-from eyespan.extras.http.checks import Head, Rejected, RequestRules
+from eyespan.extras.http.checks import Rejected, RequestRules
 from tests.server.clients import TOKEN, HttpServer, read_response
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
@@ -18,9 +19,8 @@ RULES = RequestRules(hosts=frozenset([b"a:1"]), origins=frozenset([b"http://a:1"
 
 def head(method=b"POST", target=b"/mcp", version="1.1", header_bytes=100, **headers):
     named = {name.replace("_", "-").encode(): value for name, value in headers.items()}
-    return Head(
-        method=method, target=target, version=version, headers={b"host": [b"a:1"], **named}, header_bytes=header_bytes
-    )
+    headers = {b"host": [b"a:1"], **named}
+    return SimpleNamespace(method=method, target=target, version=version, headers=headers, header_bytes=header_bytes)
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyespan.extras.http import cancellation, checks, eviction, streamable
 from eyespan.extras.http.auth import rate
-from eyespan.extras.http.checks import Head, Rejected, RequestRules
+from eyespan.extras.http.checks import Rejected, RequestRules
 from eyespan.extras.http.eviction import Candidate
 from eyespan.extras.http.page import api, served
 from eyespan.server import json_messages
@@ -30,7 +31,7 @@ NAMES = st.sampled_from(
 HEADERS = st.dictionaries(NAMES, st.lists(TOKENS, min_size=1, max_size=2), max_size=8)
 PATHS = st.sampled_from([b"/mcp", b"/healthz", b"/metrics", *checks.VIEW_PATHS]) | st.binary(max_size=20)
 HEADS = st.builds(
-    Head,
+    SimpleNamespace,
     method=st.sampled_from([b"GET", b"POST", b"HEAD", b"DELETE", b"X"]),
     target=PATHS,
     version=st.sampled_from(["1.0", "1.1", "2.0", ""]),

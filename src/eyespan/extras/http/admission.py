@@ -53,11 +53,10 @@ class Admission:
 
         A token of an issuer is not checked here. It becomes `incoming.unverified`, for `verify` and `check_caller`.
         """
-        head = incoming.head()
-        incoming.route = checks.check_head(head, self._rules)
+        incoming.route = checks.check_head(incoming, self._rules)
         if incoming.route not in WITH_TOKEN:
             return
-        token = None if self._authenticator is None else checks.bearer_token(head.headers)
+        token = None if self._authenticator is None else checks.bearer_token(incoming.headers)
         if isinstance(self._authenticator, OAuthIssuer):
             incoming.unverified = token
             if token is None:
@@ -77,18 +76,17 @@ class Admission:
 
     def check_caller(self, incoming: Incoming, caller: Verdict, address: str) -> None:
         """Check everything about the headers that depends on the caller; None is a wrong token. Raises: Rejected."""
-        head = incoming.head()
         if isinstance(caller, Rejected):
             raise caller
         if caller is None:
-            raise self._wrong_token(address, has_token=b"authorization" in head.headers)
+            raise self._wrong_token(address, has_token=b"authorization" in incoming.headers)
         incoming.caller = caller
-        checks.check_method(head, incoming.route)
+        checks.check_method(incoming, incoming.route)
         if incoming.route in ("mcp", "view call"):
-            checks.check_type(head.headers)
+            checks.check_type(incoming.headers)
         if incoming.route != "metrics":
             self.check_rate(caller, is_page=incoming.route != "mcp")
-            checks.check_length(head.headers)
+            checks.check_length(incoming.headers)
 
     def _wrong_token(self, address: str, *, has_token: bool) -> Rejected:
         wait = self._failures.wait_seconds(address)

@@ -26,6 +26,7 @@ from eyespan.extras.http.http_options import is_loopback
 
 if TYPE_CHECKING:
     from eyespan.extras.http.http_options import HttpOptions
+    from eyespan.extras.http.incoming import Incoming
 
 Headers = Mapping[bytes, Sequence[bytes]]
 Route = Literal["mcp", "health", "metrics", "metadata", "page", "view", "view call"]
@@ -87,17 +88,6 @@ class Rejected(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """The start of a request: everything before its body."""
-
-    method: bytes
-    target: bytes
-    version: str
-    headers: Headers
-    header_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
 class RequestRules:
     """The values that requests are compared with."""
 
@@ -119,27 +109,27 @@ def rules_of(options: HttpOptions, port: int | None, *, metadata_path: str | Non
     )
 
 
-def check_head(head: Head, rules: RequestRules) -> Route:
+def check_head(incoming: Incoming, rules: RequestRules) -> Route:
     """Return the part of the server that a request is for. Raises: Rejected."""
-    check_framing(head)
-    check_host(head.headers, rules)
-    check_origin(head.headers, rules)
-    return route(head, rules)
+    check_framing(incoming)
+    check_host(incoming.headers, rules)
+    check_origin(incoming.headers, rules)
+    return route(incoming, rules)
 
 
-def check_framing(head: Head) -> None:
+def check_framing(incoming: Incoming) -> None:
     """Reject a request that a proxy may have understood in another way. Raises: Rejected."""
-    if head.header_bytes > MAX_HEADER_BYTES:
-        raise too_many_headers(head.header_bytes)
-    if head.version not in ("1.0", "1.1"):
-        raise Rejected(400, "headers", f"HTTP version {_shown(head.version)}; 1.0 and 1.1 are accepted")
-    lengths = head.headers.get(b"content-length", ())
-    codings = head.headers.get(b"transfer-encoding", ())
+    if incoming.header_bytes > MAX_HEADER_BYTES:
+        raise too_many_headers(incoming.header_bytes)
+    if incoming.version not in ("1.0", "1.1"):
+        raise Rejected(400, "headers", f"HTTP version {_shown(incoming.version)}; 1.0 and 1.1 are accepted")
+    lengths = incoming.headers.get(b"content-length", ())
+    codings = incoming.headers.get(b"transfer-encoding", ())
     if len(lengths) + len(codings) > 1:
         raise Rejected(400, "headers", "the length of the body is given twice (Content-Length, Transfer-Encoding)")
     if codings and codings[0].strip().lower() != b"chunked":
         raise Rejected(400, "headers", f"Transfer-Encoding {_shown(codings[0])}; only chunked is accepted")
-    if codings and head.version == "1.0":
+    if codings and incoming.version == "1.0":
         raise Rejected(400, "headers", "Transfer-Encoding in a request of HTTP 1.0, which has none")
 
 
@@ -165,9 +155,9 @@ def check_origin(headers: Headers, rules: RequestRules) -> None:
         raise Rejected(403, "origin", f"Origin {name} is not allowed; start with --allow-origin {name}")
 
 
-def route(head: Head, rules: RequestRules) -> Route:
+def route(incoming: Incoming, rules: RequestRules) -> Route:
     """Return the part of the server that has this path and method. Raises: Rejected."""
-    path = head.target.partition(b"?")[0]
+    path = incoming.target.partition(b"?")[0]
     chosen: Route
     if path == MCP_PATH:
         chosen = "mcp"
@@ -182,19 +172,19 @@ def route(head: Head, rules: RequestRules) -> Route:
     else:
         raise Rejected(404, "path", f"no path {_shown(path)}; MCP is at /mcp")
     if chosen in ("health", "metadata", "page"):
-        check_method(head, chosen)
+        check_method(incoming, chosen)
     return chosen
 
 
-def check_method(head: Head, found: Route) -> None:
+def check_method(incoming: Incoming, found: Route) -> None:
     """Reject another method than those of this part. Raises: Rejected.
 
     For parts that need a token this check follows that of the token.
     """
     allowed = METHODS[found]
-    if head.method not in allowed:
+    if incoming.method not in allowed:
         names = b", ".join(allowed).decode()
-        raise Rejected(405, "method", f"method {_shown(head.method)}; allowed: {names}", allow=names)
+        raise Rejected(405, "method", f"method {_shown(incoming.method)}; allowed: {names}", allow=names)
 
 
 def bearer_token(headers: Headers) -> str | None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eyespan.extras.http.checks import Head
-
 if TYPE_CHECKING:
     from eyespan.extras.http import checks
     from eyespan.extras.http.auth import Caller
@@ -67,13 +65,3 @@ class Incoming:
         """Drop the body and return the memory of the request."""
         self.body.clear()
         self.held.release()
-
-    def head(self) -> Head:
-        """Return the start of the request, for the checks."""
-        return Head(
-            method=self.method,
-            target=self.target,
-            version=self.version,
-            headers=self.headers,
-            header_bytes=self.header_bytes,
-        )
