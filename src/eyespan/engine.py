@@ -279,7 +279,8 @@ def open_with(guard: Guard, request: ReadRequest, context: CallContext) -> Opene
     """
     source: Source
     if request.revision:
-        source = plugins.load(plugins.own("REVISIONS")[0])(guard, request, context)
+        with context.memory.loan():  # only what the source holds stays charged
+            source = plugins.load(plugins.own("REVISIONS")[0])(guard, request, context)
     else:
         source = guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link)
     try:
