@@ -27,8 +27,7 @@ class Activity:
         self._events: deque[dict[str, Any]] = deque(maxlen=MAX_EVENTS)
         self._count = 0
         self._log = log
-        self._offset = 0
-        self._rest = b""
+        self._offset, self._rest = 0, b""
 
     def add_preview(self, event: dict[str, Any]) -> None:
         """Add a read of the page itself, with the current time."""
@@ -123,7 +122,7 @@ class _FileSums:
     def add(self, text: Any, version: Any) -> bool:
         """Count a read; return True if everything it showed had been shown before."""
         self.reads += 1
-        lines = [_line_range(one) for one in text.split(",")] if isinstance(text, str) else [_line_range(text)]
+        lines = [_line_range(one) for one in str(text).split(",")]
         known = [one for one in lines if one is not None]
         if len(known) < len(lines):
             key = (str(version), str(text))
@@ -143,11 +142,9 @@ class _FileSums:
         ends = sorted({end for first, last in self._ranges for end in (first, last + 1)})
         if len(ends) > MAX_RANGES:  # equal groups, of which each counts the reads of any of its lines
             ends = [*range(ends[0], ends[-1], -(-(ends[-1] - ends[0]) // MAX_RANGES)), ends[-1]]
-        heat = []
-        for first, following in pairwise(ends):
-            reads = sum([count for (low, high), count in self._ranges.items() if low < following and first <= high])
-            if reads:
-                heat.append({"first": first, "last": following - 1, "reads": reads})
+        groups = [(first, following - 1) for first, following in pairwise(ends)]
+        counts = [sum([n for (low, high), n in self._ranges.items() if low <= b and a <= high]) for a, b in groups]
+        found = zip(groups, counts, strict=True)
         return {
             "path": self.path,
             "reads": self.reads,
@@ -155,14 +152,12 @@ class _FileSums:
             "again": self.again,
             "bytes": self.bytes,
             "tokens": self.tokens,
-            "heat": heat,
+            "heat": [{"first": first, "last": last, "reads": reads} for (first, last), reads in found if reads],
         }
 
 
 def _line_range(text: Any) -> tuple[int, int] | None:
     """Return the first and the last line of a range of the log, such as "1-200"."""
-    if isinstance(text, list) and len(text) == 2 and all(isinstance(end, int) for end in text):
-        return (text[0], text[1]) if text[0] <= text[1] else None
     first, _, last = str(text).partition("-")
     if not (first.isascii() and first.isdigit() and last.isascii() and last.isdigit() and len(last) < 16):
         return None

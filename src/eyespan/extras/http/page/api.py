@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
 from eyespan.context import CallContext, WouldBlock
 from eyespan.dialects import dialect_class, dialect_names, forms
@@ -259,11 +259,8 @@ def message_of(end: str, query: str, body: bytes | bytearray, values: int = 0) -
         if not isinstance(request, dict):
             raise _bad_request("a JSON object is expected")
         return Message(0, "tools/call", request)
-    try:
-        found = parse_qs(query, max_num_fields=16)
-    except ValueError:
-        found = {}
-    return Message(0, end, {name: found.get(name, [""])[-1] for name in ("path", "after")})
+    found = dict(parse_qsl(query))
+    return Message(0, end, {name: found.get(name, "") for name in ("path", "after")})
 
 
 def body_of(answer: Mapping[str, Any]) -> list[bytes]:
