@@ -219,7 +219,8 @@ class Opened:
     def _find_outline(self, context: CallContext, is_courtesy: bool) -> Outline:
         from eyespan.outline import OUTLINE_SECONDS, cache, outline
 
-        name = self.source.name
+        # The text of a converted document has headings as Markdown does.
+        name = self.source.name if self.kind.is_text else f"{self.source.name}.md"
         result = cache.find(self.source, name)
         if result is not None:
             return result

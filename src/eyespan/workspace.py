@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from eyespan import plugins
 from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.dialects import dialect_class
-from eyespan.dialects.base import Dialect, ToolsetDialect
+from eyespan.dialects.base import Dialect
 from eyespan.dialects.path_map import PathMap
 from eyespan.engine import Engine
 from eyespan.errors import ReadError, Stuck, TimedOut
@@ -247,10 +247,9 @@ class Workspace:
             raise
         except Exception as error:  # of a dialect that is not part of eyespan
             raise ValueError(f"the dialect {chosen.name} cannot be made: {plugins.describe(error)}") from error
-        members = made.members if isinstance(made, ToolsetDialect) else (made,)
-        for member in members:
+        for member in made.members:
             member.set_roots([self.path_map.outward(root.path) for root in self.roots])
-        return Toolset([Tool(member, self.engine, workspace=self) for member in members])
+        return Toolset([Tool(member, self.engine, workspace=self) for member in made.members])
 
     def excluding(self, patterns: Iterable[str]) -> Workspace:
         """Return a workspace of the same roots with further deny rules."""
@@ -370,16 +369,21 @@ def check_edit(path: str, lines: str, hash: str, *, root: str = ".") -> Literal[
     """Compare the lines that an edit replaces with the part of the file that the editor has seen.
 
     `hash` is that in the header of the part; with its lines, as in `10-40/340 #482913758201`, the edit may replace
-    some of them. Returns "ok" if the file still has the part, "changed" if not, "unseen" if the part lacks some lines.
+    some of them. It may also be the anchors of the first and the last of the lines: `12:a3f 14:x0b`. Returns "ok" if
+    the file still has the part, "changed" if not, "unseen" if the part lacks some lines.
 
     Raises: ValueError for lines that are no ranges and a hash that is none.
     """
-    from eyespan.dialects.native.edits import part_seen
+    from eyespan.dialects.native.edits import has_anchors, part_seen
 
-    seen = part_seen(lines, hash)
-    if not seen:
+    anchors = dict([one.split(":") for one in hash.replace(",", " ").split()]) if has_anchors(hash) else {}
+    seen = lines if anchors else part_seen(lines, hash)
+    if not seen or (anchors and not {*lines.split("-")} <= anchors.keys()):
         return "unseen"
     with Workspace(root) as workspace:
-        arguments = {"files": [{"path": path, "lines": seen}], "known": [hash], "budget": 200_000}
-        facts = workspace.tool("native").call(arguments).structured or {"parts": [{}]}
-    return "ok" if facts["parts"][0].get("unchanged") else "changed"
+        arguments = {"files": [{"path": path, "lines": seen}], "known": [] if anchors else [hash], "budget": 200_000}
+        reply = workspace.tool("native", anchors=bool(anchors)).call(arguments)
+    if anchors:
+        return "ok" if all(f"\n{line}:{one}\t" in reply.text for line, one in anchors.items()) else "changed"
+    parts = (reply.structured or {"parts": [{}]})["parts"]
+    return "ok" if parts[0].get("unchanged") else "changed"

@@ -97,13 +97,11 @@ def _check(name: str, row: Any, *, is_installed: bool = True) -> None:
 
 def _try(row: type[Dialect]) -> None:
     """Make a dialect of a plugin with its default settings. Raises: BrokenContract."""
-    from eyespan.dialects.base import ToolsetDialect
     from eyespan.model import ToolSpec
 
     try:
         made = row()
     except Exception as error:
         raise plugins.BrokenContract(f"it cannot be made: {plugins.describe(error)}") from None
-    members = made.members if isinstance(made, ToolsetDialect) else (made,)
-    if not all(isinstance(member.spec, ToolSpec) for member in members):
+    if not all(isinstance(member.spec, ToolSpec) for member in made.members):
         raise plugins.BrokenContract("its _spec() returns no ToolSpec")

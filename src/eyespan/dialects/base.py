@@ -102,6 +102,8 @@ class Dialect:
             neutralise=tuple(known["neutralise"]),
             max_answer_tokens=known["max_answer_tokens"],
         )
+        self.members: tuple[Dialect, ...] = (self,)
+        """The tools of the dialect."""
         self._configure(known)
         self.spec: ToolSpec = self._spec()
 

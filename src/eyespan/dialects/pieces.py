@@ -206,6 +206,8 @@ def symbol_ranges(opened: Opened, name: str, base: str) -> tuple[tuple[CharRange
 
     outline = opened.outline()
     found = look_up(outline, name)
+    if not found.symbols and re.fullmatch(r".+/[0-9]{1,3}", name):  # with its arity, as Elixir and Erlang write it
+        found = look_up(outline, name.rpartition("/")[0])
     if not found.symbols:
         suggestions = [base + write_symbol(symbol.qualified) for symbol in nearest(outline, name)]
         raise NoSymbol(

@@ -72,3 +72,36 @@ def test_an_edit_of_a_changed_part_is_reported(root, tool):
     assert check_edit("a.py", "12-14", f"10-20 #{value}", root=str(root)) == "changed"
     with pytest.raises(ValueError, match="a hash as in"):
         check_edit("a.py", "12-14", "none", root=str(root))
+
+
+def test_anchors_of_the_first_and_the_last_line_license_an_edit(tmp_path):
+    (tmp_path / "a.py").write_text("one\ntwo\nthree\n")
+    with Workspace(tmp_path) as workspace:
+        shown = workspace.tool("native", anchors=True).call({"files": "a.py"}).text.split("\n")[1:]
+    anchors = [line.partition("\t")[0] for line in shown]
+
+    assert [line.partition("\t")[2] for line in shown] == ["one", "two", "three"]
+    assert check_edit("a.py", "1-3", f"{anchors[0]} {anchors[2]}", root=str(tmp_path)) == "ok"
+    assert check_edit("a.py", "1-3", anchors[0], root=str(tmp_path)) == "unseen"
+    (tmp_path / "a.py").write_text("one\ntwo\nfour\n")
+    assert check_edit("a.py", "1-3", f"{anchors[0]},{anchors[2]}", root=str(tmp_path)) == "changed"
+    assert check_edit("a.py", "2", anchors[1], root=str(tmp_path)) == "ok"
+
+
+def test_a_second_tool_lists_changed_and_unseen_lines(tmp_path):
+    (tmp_path / "a.py").write_text("one\ntwo\nthree\nfour\n")
+    with Workspace(tmp_path) as workspace:
+        read, changes = workspace.toolset("native", changes=True)
+        read.call({"files": "a.py:1-2"})
+        (tmp_path / "a.py").write_text("one\n2\nthree\nfour\n")
+
+        assert changes.call({}).structured == {"changed": ["a.py:2"]}
+        assert changes.call({"files": ["a.py:1-3", "a.py:4"]}).text == ">unseen: 2\n a.py:3\n a.py:4"
+        assert changes.call({"files": ["a.py"]}).error.code == "invalid_arguments"
+        assert changes.call({"files": ["b.py:1"]}).error.code == "not_found"
+
+
+def test_the_second_tool_is_off_by_default(tmp_path):
+    with Workspace(tmp_path) as workspace:
+        assert [tool.spec.name for tool in workspace.toolset("native")] == ["read"]
+        assert [tool.spec.name for tool in workspace.toolset("native", changes=True)] == ["read", "changes"]

@@ -43,3 +43,8 @@ def test_the_definition_teaches_each_kind_of_selector(taught):
 def test_invalid_settings_are_refused(settings, words):
     with pytest.raises(ValueError, match=words):
         Native(**settings)
+
+
+def test_anchors_need_a_number_on_every_line():
+    with pytest.raises(ValueError, match="anchors need a number on every line"):
+        Native(anchors=True, numbers=5)

@@ -26,8 +26,9 @@ from eyespan.dialects.native.holdings import Holdings
 from eyespan.dialects.native.items import describe
 from eyespan.dialects.native.rows import EVERY, SEPARATORS, Style
 from eyespan.engine import Engine
-from eyespan.errors import ReadError
-from eyespan.model import Reply, ReplyError, ToolSpec
+from eyespan.errors import BadArguments, ReadError
+from eyespan.model import Lines, Reply, ReplyError, TextContent, ToolSpec
+from eyespan.selectors import Ranges
 
 DEFAULT_BUDGET = 10_000
 
@@ -46,6 +47,8 @@ class Native(Dialect):
         "fold": True,
         "remember": False,
         "redact": False,
+        "anchors": False,
+        "changes": False,
     }
     choices = {"separator": tuple(SEPARATORS)}
 
@@ -59,13 +62,17 @@ class Native(Dialect):
             raise ValueError(
                 f"numbers must be from 0 (none) and 1 (every line) to 100 (every hundredth), not {every!r}"
             )
+        if settings["anchors"] and every != 1:
+            raise ValueError(f"anchors need a number on every line, not numbers={every!r}")
         self.budget = budget
-        self.style = Style(SEPARATORS[settings["separator"]], every)
+        self.style = Style(SEPARATORS[settings["separator"]], every, settings["anchors"])
         self.redact = bool(settings["redact"])
         self.folds, self.remembers = bool(settings["fold"]), bool(settings["remember"])
         self.holdings = Holdings()
         self.documents = frozenset({"native"})
         self.all_documents = self.documents | {kinds.SOURCES}
+        if settings["changes"]:
+            self.members = (self, Changes(self))
 
     def _spec(self) -> ToolSpec:
         return ToolSpec("read", _description(self.style, self.remembers), _schema(self.budget, self.remembers))
@@ -91,6 +98,55 @@ class Native(Dialect):
         return ReplyError(error.code, own_lines.write([own_lines.failure(describe(error))]))
 
 
+class Changes(Dialect):
+    """A second tool: which lines that `read` has shown are no longer so, and which lines it has never shown."""
+
+    name = "native"
+    remembers = True
+    """It belongs to one conversation."""
+
+    def __init__(self, native: Native) -> None:
+        self._native = native
+        super().__init__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _changes_of, (self._native,)
+
+    def _spec(self) -> ToolSpec:
+        text = "Files as selectors, a.py:10-20, whose lines are then returned that read has never shown"
+        files = {"type": "array", "items": {"type": "string"}, "description": text}
+        words = "Lists the lines that read has shown and that have changed since, as selectors."
+        return ToolSpec("changes", words, {"type": "object", "properties": {"files": files}})
+
+    def run(self, arguments: Any, engine: Engine, context: CallContext | None) -> Reply:
+        asks = arguments.get("files") if isinstance(arguments, dict) else None
+        if not asks:
+            return _selectors_reply("changed", edits.changed(self._native, engine))
+        found: list[str] = []
+        for ask in parse_arguments({"files": asks}, self._native.budget).asks:
+            target = ask.readings[-1]
+            ranges = target.piece.ranges if isinstance(target.piece, Ranges) else ()
+            if not ranges or not all(isinstance(one, Lines) and one.count for one in ranges):
+                raise BadArguments("invalid_arguments", f'{ask.written} names no lines, as in "a.py:10-20"')
+            for one in ranges:
+                assert isinstance(one, Lines)
+                last = one.first + (one.count or 1) - 1
+                found += edits.unseen(self._native, engine, target.path, one.first, last)
+        return _selectors_reply("unseen", found)
+
+    def render_error(self, error: ReadError) -> ReplyError:
+        return self._native.render_error(error)
+
+
+def _changes_of(native: Native) -> Changes:
+    return Changes(native)
+
+
+def _selectors_reply(name: str, selectors: list[str]) -> Reply:
+    lines = [own_lines.words(f"{name}: {len(selectors)}"), *map(own_lines.entry, selectors)]
+    return Reply((TextContent(own_lines.write(lines)),), {name: selectors})
+
+
 # --- the words of the tool -----------------------------------------------------------------------------------------
 
 
@@ -99,7 +155,7 @@ def _description(style: Style, remembers: bool) -> str:
     if style.every == 0:
         numbers = "Lines come bare."
     elif style.every == 1:
-        numbers = f"Lines come as number, {mark}, text."
+        numbers = f"Lines come as number{':anchor' if style.has_anchors else ''}, {mark}, text."
     else:
         numbers = f"Lines come as {mark}, text; every {_ordinal(style.every)} has its number before the {mark}."
     return (

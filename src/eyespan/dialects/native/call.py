@@ -408,7 +408,9 @@ def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, not
         return outline_item(text, target, view)
     match piece:
         case None:
-            wanted = WHOLE
+            from eyespan.dialects.native.logs import want_log
+
+            wanted = want_log(text, view) or WHOLE
         case Ranges((Tail(count),)) if (tail := _plan_tail(text, bare, count, view, note)) is not None:
             return tail
         case Ranges(ranges):

@@ -26,16 +26,17 @@ from eyespan.dialects.native.items import (
     image_tokens,
     part_shown,
 )
+from eyespan.dialects.native.outline_items import outline_item
 from eyespan.dialects.native.rows import Style
 from eyespan.dialects.native.text import FileText, HeldText
 from eyespan.dialects.native.text_items import TextPlan, make_item
 from eyespan.dialects.native.wanted import WHOLE, Wanted, want_ranges
-from eyespan.dialects.pieces import TABLE_ROWS, Choice, choose, pages_of, row_window
+from eyespan.dialects.pieces import TABLE_ROWS, Choice, choose, pages_of, row_window, symbol_ranges
 from eyespan.errors import Cancelled, NoSuchPart, PastEnd, ReadError, TimedOut
 from eyespan.escape import visible
 from eyespan.model import Content, Document, DocumentOptions, ImageContent, ImagePart, NotePart
 from eyespan.opened import Opened
-from eyespan.selectors import Cells, Enclosing, Named, Pages, Ranges, Target, write_target
+from eyespan.selectors import Cells, Enclosing, Named, Pages, Ranges, SymbolPiece, Target, write_target
 
 if TYPE_CHECKING:
     from eyespan.dialects.native.items import Item, View
@@ -74,6 +75,14 @@ def plan_document(
     Raises: ReadError.
     """
     kind, piece = opened.kind, target.piece
+    has_headings = kind.layout == "text" and not kind.parts
+    if has_headings and is_outline:
+        return outline_item(FileText(opened), target, view)
+    if has_headings and isinstance(piece, SymbolPiece):
+        bare = replace(target, piece=None)
+        found, full_name, more = symbol_ranges(opened, piece.name, write_target(bare))
+        notes = (*([note] if note else []), *more)
+        return TextPlan(bare, FileText(opened), Wanted(found, symbol=full_name, notes=notes), view.style)
     is_source = piece is None and kind.is_text and opened.facts.size_bytes <= kind.source_bytes
     if piece is None and kind.parts == "table" and not is_source and not is_outline:
         piece = Named(f"rows 1-{_fitting_rows(opened, view)}")

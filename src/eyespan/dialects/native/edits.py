@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -76,6 +77,11 @@ def part_seen(lines: str, header: str) -> str:
     ((_, parts),) = known_parts([header]).items()
     seen = tuple([as_selector_range(part) for part in parts]) or wanted
     return write_piece(Ranges(seen)) if _numbers(wanted) <= _numbers(seen) else ""
+
+
+def has_anchors(text: str) -> bool:
+    """Return True if a text is anchors of lines: `12:a3f 14:x0b`."""
+    return re.fullmatch(r"\d+:[a-z][0-9a-z]{2}(?:[ ,]+\d+:[a-z][0-9a-z]{2})*", text) is not None
 
 
 def _numbers(ranges: Iterable[Range]) -> set[int]:

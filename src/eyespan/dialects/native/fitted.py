@@ -97,13 +97,16 @@ def fit(frame: Frame, loaded: Loaded, max_tokens: int | None = None, outline: Ou
 
 def _written(frame: Frame, loaded: Loaded, chosen: Fitted, runs: Sequence[Sequence[Row]]) -> list[str]:
     """Return the rows with a line for everything between them: what is held, hidden, or was not asked for."""
-    between = sorted([*frame.held, *[(gap.first, gap.line()) for gap in chosen.gaps]], reverse=True)
+    between = sorted(
+        [*frame.held, *[(gap.first, gap.line()) for gap in (*chosen.gaps, *loaded.wanted.gaps)]], reverse=True
+    )
     formatted = frame.style.format(chosen.rows, chosen.texts)
     if loaded.wanted.matches and frame.style.every:
         matches = frozenset(loaded.wanted.matches)
         for at, row in enumerate(chosen.rows):
             if row.number in matches and row.column == 1:
-                formatted[at] = f"{row.number}*{frame.style.separator}{chosen.texts[at]}"
+                text = chosen.texts[at]
+                formatted[at] = f"{frame.style.number(row, text)}*{frame.style.separator}{text}"
     lines: list[str] = []
     at = 0
     for run in runs:

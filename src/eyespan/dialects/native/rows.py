@@ -13,6 +13,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+from zlib import crc32
 
 from eyespan.model import CharRange, Lines, TextPart
 from eyespan.search import first_true
@@ -140,6 +141,8 @@ class Style:
     separator: str = "\t"
     every: int = EVERY
     """Each line whose number this divides is numbered; 1: all, 0: none and no gutter."""
+    has_anchors: bool = False
+    """Whole lines have their anchor after the number."""
 
     def format(self, rows: Sequence[Row], shown: Sequence[str] | None = None) -> list[str]:
         """Return one string for each row: its gutter and the text shown for it; None: its own."""
@@ -148,10 +151,7 @@ class Style:
         if not every:
             return list(texts)
         if every == 1:
-            return [
-                f"{row.number}{separator}{text}" if row.column == 1 else f"{row.number}:{row.column}{separator}{text}"
-                for row, text in zip(rows, texts, strict=True)
-            ]
+            return [f"{self.number(row, text)}{separator}{text}" for row, text in zip(rows, texts, strict=True)]
         lines: list[str] = []
         for row, text, is_after_gap in zip(rows, texts, starts_after_gap(rows), strict=True):
             if row.column > 1:
@@ -161,6 +161,22 @@ class Style:
             else:
                 lines.append(f"{separator}{text}" if text else "")
         return lines
+
+    def number(self, row: Row, text: str) -> str:
+        """Return the number of a row, with the character it starts with or its anchor."""
+        if row.column > 1:
+            return f"{row.number}:{row.column}"
+        return f"{row.number}:{anchor(text)}" if self.has_anchors and row.is_whole else str(row.number)
+
+
+def anchor(text: str) -> str:
+    """Return three characters that tell a line from others at its place, such as `a3f`: a letter, two of base 36."""
+    value = crc32(text.encode("utf-8", "surrogatepass"))
+    return _LETTERS[value % 26] + _BASE_36[value // 26 % 36] + _BASE_36[value // 936 % 36]
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_BASE_36 = f"0123456789{_LETTERS}"
 
 
 def count_fitting(

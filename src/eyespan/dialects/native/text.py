@@ -65,7 +65,8 @@ class FileText:
         return part, document
 
     def outline(self) -> Outline | None:
-        if not self.opened.kind.is_text or self.opened.context.is_half_over:
+        kind = self.opened.kind
+        if not (kind.is_text or (kind.layout == "text" and not kind.parts)) or self.opened.context.is_half_over:
             return None
         try:
             return self.opened.outline(is_courtesy=True)

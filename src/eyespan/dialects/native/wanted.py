@@ -11,6 +11,7 @@ from eyespan.model import EXACT_TOTAL, CharRange, Lines, Tail
 from eyespan.selectors import Place, Range
 
 if TYPE_CHECKING:
+    from eyespan.dialects.native.fold import Gap
     from eyespan.dialects.native.text import Text
 
 
@@ -37,6 +38,8 @@ class Wanted:
     """The line at which a search that stopped early continues."""
     search_last: int | None = None
     """The last line that is searched; None: that of the file."""
+    gaps: tuple[Gap, ...] = ()
+    """Lines between the ranges that belong to what was asked for, and are named instead of shown."""
 
 
 WHOLE = Wanted((CharRange(),), is_whole=True)
