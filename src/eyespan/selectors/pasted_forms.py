@@ -311,8 +311,6 @@ ROWS: tuple[PastedForm, ...] = (
         ("Error: src/a.c (Line: 12, Col: 9): Unexpected value", "src/a.c:12:9")),
     _row("path#L3", Rank.BESIDE, rf"{PATH}(?:#(?:L|l|lines?[-=]|n|:L)?|\?L){LINES}(?::{COLUMN})?{END}",
         ("a.py#L3-L9", "a.py:3-9"), ("my notes.txt#L2", "my notes.txt:2"), ("@src/a.c#L3-9", "src/a.c:3-9"), ("[the file](src/a.c#L3)", "src/a.c:3"), ("file:///C:/work/src/a.c#L3", "src/a.c:3")),
-    _row("path[3:9]", Rank.BESIDE, rf"{PATH}\[{LINE}:{LAST}\]",
-        ("a.py[3:9]", "a.py:3-9")),
     _row("path line 3", Rank.BESIDE, rf"{PATH}(?:[,:;]?\s{{1,4}}(?:(?:on|at|in|around|from|@|-|·|—)\s)?|:\s?)(?:{WORD}[\s:#.=]{{0,2}}|L){LINES}(?!\w){THEN_COLUMN}",
         ('File "a.py", line 3, in f', "a.py:3"), ("died at src/a.c line 3.", "src/a.c:3"), ("died at my notes.txt line 2.", "my notes.txt:2"), ("a.py: line 3, col 7, Error - Missing semicolon.", "a.py:3:7"),
         ("PHP Fatal error:  Uncaught Error in src/a.c on line 3", "src/a.c:3"), ("   at A.F() in C:\\work\\src\\a.c:line 42", "src/a.c:42"),
