@@ -1,21 +1,18 @@
-"""Compare a dialect with its original: the same random calls to both, every difference explained or reported."""
+"""Compare a dialect with its original: the same random calls to both, each difference declared or reported."""
 
 from __future__ import annotations
 
 import argparse
-import base64
 import random
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from eyespan import Workspace
-from eyespan.context import CallContext
-from eyespan.server.service import Service
+from proof.originals.rules import Judge
 from proof.originals.tree import make_tree
 
 ORIGINALS = tuple(
@@ -26,7 +23,7 @@ MAX_SHOWN = 10
 
 
 def main(argv: list[str]) -> int:
-    """Run the comparison. Returns 1 if a difference is unexplained or an original cannot be installed."""
+    """Run the comparison. Returns 1 if a difference is undeclared or an original cannot be installed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=ORIGINALS, help="the dialects; all of them by default")
     parser.add_argument("--calls", type=int, default=3000)
@@ -37,61 +34,85 @@ def main(argv: list[str]) -> int:
 
 
 def compare(name: str, calls: int, seed: int, *, writes: bool = False) -> int:
-    """Compare one dialect. Returns 1 if a difference is unexplained."""
+    """Compare one dialect. Returns 1 if a difference is undeclared."""
     module = import_module(f"proof.originals.{name.replace('-', '_')}")
     place = install(module.PEER)
     rng = random.Random(seed)
-    explained: Counter[str] = Counter()
-    unexplained = []
+    recomputed: Counter[str] = Counter()
+    worded: Counter[str] = Counter()
+    by_pattern: Counter[str] = Counter()
+    undeclared = []
     with tempfile.TemporaryDirectory() as directory:
-        root = Path(directory).resolve()
+        root = Path(directory).resolve() / "tree00"
+        root.mkdir()
         names = make_tree(root, seed)
+        if hasattr(module, "more_files"):
+            names += module.more_files(root)
         original = module.Original(place, root)
+        judge = Judge(module.DIALECT, getattr(module, "RULES", ()), root)
         try:
-            with Workspace(root) as workspace:
-                service = Service(workspace, [module.DIALECT])
-                made = [module.random_call(rng, root, names) for _ in range(calls)]
-                for (tool, arguments), theirs in zip(made, answers(original, made), strict=True):
-                    ours = own_answer(service, tool, arguments)
-                    if theirs != ours:
-                        reason = module.explain(tool, arguments, theirs, ours, root)
-                        if reason is None:
-                            unexplained.append((tool, arguments, theirs, ours))
-                        else:
-                            explained[reason] += 1
+            made = [module.random_call(rng, root, names) for _ in range(calls)]
+            for (tool, arguments), theirs in zip(made, answers(original, made), strict=True):
+                case = judge.case(tool, arguments)
+                ours = judge.answer(case)
+                if theirs == ours:
+                    continue
+                reason = judge.reason(case, theirs, ours)
+                pattern = module.explain(tool, arguments, theirs, ours, root) if hasattr(module, "explain") else None
+                if reason is None and pattern is not None:
+                    by_pattern[pattern] += 1
+                elif reason is None:
+                    undeclared.append((tool, arguments, theirs, ours))
+                else:
+                    (recomputed if reason[1] else worded)[reason[0]] += 1
         finally:
             original.end()
-    differences = sum(explained.values()) + len(unexplained)
-    print(f"{name}: {calls} calls, {differences} differences, {len(unexplained)} unexplained")
-    for reason, count in explained.most_common():
+            judge.close()
+    equal = calls - recomputed.total() - worded.total() - by_pattern.total() - len(undeclared)
+    print(
+        f"{name}: {calls} calls, {equal} equal, {recomputed.total()} recomputed, {worded.total()} refused, "
+        f"{by_pattern.total()} declared by a pattern, {len(undeclared)} undeclared"
+    )
+    for reason, count in [*recomputed.most_common(), *worded.most_common(), *by_pattern.most_common()]:
         print(f"  {count:5} {reason}")
-    for tool, arguments, theirs, ours in unexplained[:MAX_SHOWN]:
-        print(f"  unexplained: {tool} {arguments}\n    original {str(theirs)[:600]}\n    eyespan  {str(ours)[:600]}")
+    for tool, arguments, theirs, ours in undeclared[:MAX_SHOWN]:
+        print(f"  undeclared: {tool} {str(arguments)[:300]}")
+        pairs = enumerate(zip(f"{theirs[1]}\0", f"{ours[1]}\1", strict=False))
+        at = max(0, next((at for at, (one, other) in pairs if one != other), 0) - 40)
+        for side, (is_error, answer) in (("original", theirs), ("eyespan", ours)):
+            print(f"    {side:8} {'failed ' if is_error else ''}...{str(answer)[at : at + 200]!r}")
     if writes:
         peer = peer_of(module.PEER)
-        figures = (f"{peer.name} {peer.version}", calls, calls - differences, sum(explained.values()), len(unexplained))
-        write_figures(module.DIALECT, figures, explained)
-    return 1 if unexplained else 0
+        groups = {"recomputed": recomputed, "refused": worded, "by a pattern": by_pattern}
+        write_figures(module.DIALECT, f"{peer.name} {peer.version}", (calls, equal, len(undeclared)), groups)
+    return 1 if undeclared else 0
 
 
-def write_figures(dialect: str, figures: tuple[Any, ...], explained: Counter[str]) -> None:
+def write_figures(
+    dialect: str, original: str, figures: tuple[int, int, int], groups: Mapping[str, Counter[str]]
+) -> None:
     """Write the result of a comparison at the end of the page of a dialect, in place of the one before."""
     page = Path(__file__).resolve().parents[2] / "docs/dialects" / f"{dialect.partition('@')[0]}.md"
     start = f"## `{dialect}` and its original"
-    text = page.read_text("utf-8").partition(start)[0].rstrip()
-    cells = [f"{figure:,}" if isinstance(figure, int) else figure for figure in figures]
+    before, _, after = page.read_text("utf-8").partition(start)
+    after = after.partition("\n## ")[2]
+    calls, equal, undeclared = figures
+    counts = [calls, equal, *[group.total() for group in groups.values()], undeclared]
     lines = [
         start,
         "",
-        "Random calls to both by `python -m proof originals`; a difference is declared by a rule of that program.",
+        "Random calls to both by `python -m proof originals`. A difference is declared if eyespan's answer, computed",
+        "again under a rule, is exactly the original's (recomputed), if its arguments give a reason to refuse it",
+        "(refused; the words are not compared), or by a pattern in the answers, which is weaker.",
         "",
-        "| true to | calls | equal | declared by rule | undeclared |",
-        "| --- | --- | --- | --- | --- |",
-        f"| {' | '.join(cells)} |",
+        "| true to | calls | equal | recomputed | refused | by a pattern | undeclared |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+        f"| {original} | {' | '.join([f'{count:,}' for count in counts])} |",
         "",
-        *[f"- {count:,}: {reason}" for reason, count in explained.most_common()],
+        *[f"- {count:,} {name}: {rule}" for name, group in groups.items() for rule, count in group.most_common()],
     ]
-    page.write_text("\n".join([text, "", *lines]).rstrip() + "\n", "utf-8")
+    text = "\n".join([before.rstrip(), "", *lines]).rstrip() + "\n"
+    page.write_text(text + (f"\n## {after}" if after else ""), "utf-8")
 
 
 def answers(original: Any, calls: list[tuple[str, dict[str, Any]]]) -> Iterator[tuple[bool, Any]]:
@@ -128,27 +149,3 @@ def _peers() -> Any:
     if bench not in sys.path:
         sys.path.insert(0, bench)
     return import_module("peers")
-
-
-def own_answer_blocks(service: Service, tool: str, arguments: dict[str, Any]) -> tuple[bool, list[dict[str, Any]]]:
-    """Return whether a call of our own tool failed, and its blocks as MCP sends them."""
-    result = service.handler("tools/call")({"name": tool, "arguments": arguments}, "proof", CallContext(10))
-    blocks: list[dict[str, Any]] = _with_base64(result["content"])
-    return bool(result["isError"]), blocks
-
-
-def own_answer(service: Service, tool: str, arguments: dict[str, Any]) -> tuple[bool, Any]:
-    """Return whether a call of our own tool failed, and its text or its blocks."""
-    is_error, blocks = own_answer_blocks(service, tool, arguments)
-    is_text = all(block["type"] == "text" for block in blocks)
-    return is_error, "".join([block["text"] for block in blocks]) if is_text else blocks
-
-
-def _with_base64(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if isinstance(value, list):
-        return [_with_base64(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _with_base64(item) for key, item in value.items()}
-    return value

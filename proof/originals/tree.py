@@ -7,6 +7,7 @@ import random
 import struct
 import zlib
 from pathlib import Path
+from typing import Any
 
 LINES = [
     *(
@@ -29,6 +30,9 @@ LINES = [
 ]
 ODD_LINES = ["lone\rreturn", "a\u2028b", "c\x0bd\x0ce"]
 """Lines that some programs take for two."""
+WIDE = (3, 1999, 2000, 2001, 4999, 20_000, 26_000, 30_000, 40_000, 0, 90_000, 7)
+"""The lengths of the lines of one file."""
+NUMBERS = [1, 1, 1, 2, 3, 5, 8, 10, 11, 19, 20, 21, 89, 90, 91, 999, 1000, 1999, 2000, 2001, 4999, 5000, 5001, 9000]
 ENDS = [b"\n", b"\n", b"\n", b"\r\n"]
 
 
@@ -52,9 +56,18 @@ def make_tree(root: Path, seed: int, files: int = 60) -> list[str]:
     (root / "utf16.txt").write_bytes("wide text\nmore\n".encode("utf-16"))
     (root / "long.log").write_bytes(b"".join(b"row %d of many\n" % row for row in range(1, 5001)))
     (root / "link.txt").symlink_to("long.log")
-    (root / "out.txt").symlink_to("/etc/hostname")
+    (root.parent / "beside.txt").write_text("beside the root")
+    (root / "out.txt").symlink_to(root.parent / "beside.txt")
     (root / "dangling.txt").symlink_to("nowhere")
     (root / "linked").symlink_to("src")
+    (root / "bom.txt").write_bytes(b"\xef\xbb\xbffirst\nsecond\n")
+    (root / "only_bom.txt").write_bytes(b"\xef\xbb\xbf")
+    (root / "late_nul.txt").write_bytes(b"line of text\n" * 900 + b"a\0b\nend\n")
+    (root / "blank.txt").write_bytes(b"\n\n  \n\n")
+    (root / "wide.txt").write_text("\n".join([size * "w" for size in WIDE]))
+    (root / "notes.pdf").write_text("plain notes\n")
+    (root / "loop").symlink_to("loop")
+    names += ["bom.txt", "only_bom.txt", "late_nul.txt", "blank.txt", "wide.txt", "wide.txt", "notes.pdf", "loop"]
     names += ["empty.txt", "image.png", "text.png", "binary.bin", "latin1.txt", "utf16.txt", "long.log", "link.txt"]
     names += [
         "out.txt",
@@ -69,6 +82,30 @@ def make_tree(root: Path, seed: int, files: int = 60) -> list[str]:
     ]
     names += ["src/../long.log", "./long.log", "../outside.txt", "src/./deep/../../empty.txt"]
     return names
+
+
+def random_path(rng: random.Random, root: Path, names: list[str]) -> str:
+    """Return a path in one of its spellings."""
+    name = rng.choice(names)
+    if rng.random() < 0.5:
+        return name
+    forms = [
+        "{root}/{name}",
+        "{root}/{name}",
+        "./{name}",
+        "{name}/",
+        "@{name}",
+        "{root}/../{base}/{name}",
+        "//{root}/{name}",
+    ]
+    return rng.choice(forms).format(root=root, base=root.name, name=name)
+
+
+def random_number(rng: random.Random) -> Any:
+    """Return the number of a line or a count of lines; seldom a value of another type or size."""
+    if rng.random() < 0.93:
+        return rng.choice(NUMBERS)
+    return rng.choice([0, -1, -7, 2.0, 1.5, "3", " 4 ", "x", "", True, [1], {}, None, 2**31, 2**53, 2**63])
 
 
 def _contents(rng: random.Random) -> bytes:

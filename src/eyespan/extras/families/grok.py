@@ -42,6 +42,7 @@ class Grok(TableDialect):
     }
     error_texts = {
         "not_found": "File or directory not found: {path}",
+        "ELOOP": "File or directory not found: {path}",
         "any": "Error viewing {path}: {system}",
     }
 

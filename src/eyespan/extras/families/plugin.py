@@ -18,5 +18,7 @@ DIALECTS = {
     "openhands": "eyespan.extras.families.openhands:OpenHands",
     "grok": "eyespan.extras.families.grok:Grok",
     "continue": "eyespan.extras.families.continue_dev:Continue",
+    "roo": "eyespan.extras.families.roo:Roo",
+    "vibe": "eyespan.extras.families.vibe:Vibe",
     "crush": "eyespan.extras.families.crush:Crush",
 }

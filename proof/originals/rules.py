@@ -1,0 +1,218 @@
+"""Declared differences from an original, each checked by computing the original's answer again.
+
+A rule is the change that makes eyespan's answer the original's: of fields of the dialect's table, of the files, of the
+roots, or of the answer itself. A difference is declared if eyespan with the changes of one to three rules gives exactly
+the original's answer. For refusals a rule can state the reason instead, computed from the arguments and the files; the
+words are not compared then, and such calls are counted apart.
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import shutil
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from eyespan import Workspace
+from eyespan.dialects import dialect_class
+from eyespan.dialects.base import Dialect, ToolsetDialect
+from eyespan.model import ANY_IS_TEXT, ImageContent, Reply, TextContent
+from eyespan.tool import Tool
+
+Answer = tuple[bool, Any]
+"""Whether a call failed, and its text or its blocks."""
+MAX_RULES = 3
+"""The most rules that explain one difference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One call."""
+
+    tool: str
+    arguments: dict[str, Any]
+    root: Path
+    schema: Mapping[str, Any]
+
+    @property
+    def is_invalid(self) -> bool:
+        """Return True if the arguments do not fit the schema of the tool."""
+        return not Draft202012Validator(self.schema).is_valid(self.arguments)
+
+    def file(self, name: str = "path") -> Path:
+        """Return the file that an argument names."""
+        return self.root / str(self.arguments.get(name, "")).lstrip("@")
+
+    def contents(self, name: str = "path") -> bytes:
+        """Return the contents of the file that an argument names; b"" if it cannot be read."""
+        try:
+            return self.file(name).read_bytes()
+        except (OSError, ValueError):
+            return b""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """A declared difference."""
+
+    name: str
+    table: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the dialect's table that the original has otherwise."""
+    files: Callable[[bytes], bytes] | None = None
+    """What turns every file into one of which eyespan shows what the original shows of the first."""
+    has_machine: bool = False
+    """The original reads outside the roots."""
+    answer: Callable[[Case, Answer], Answer] | None = None
+    """What turns eyespan's answer into the original's."""
+    refused: Callable[[Case], bool] | None = None
+    """Whether both refuse the call for this reason, in other words."""
+    refused_here: Callable[[Case], bool] | None = None
+    """Whether eyespan alone refuses it for this reason."""
+
+
+class Judge:
+    """Eyespan's answers for a dialect, under any rules."""
+
+    def __init__(self, dialect: str, rules: Sequence[Rule], root: Path) -> None:
+        self._root = root
+        self._rules = rules
+        found = dialect_class(dialect)
+        self._members: Sequence[type[Dialect]] = found.tools if issubclass(found, ToolsetDialect) else (found,)
+        self._tools: dict[tuple[Rule, ...], tuple[Path, dict[str, Tool]]] = {}
+        self._open: list[Workspace] = []
+        self._known: Counter[tuple[int, ...]] = Counter()
+        """The rules that explained differences so far, by number: tried first."""
+
+    def close(self) -> None:
+        for workspace in self._open:
+            workspace.close()
+
+    def case(self, tool: str, arguments: dict[str, Any]) -> Case:
+        """Return a call with the schema of its tool."""
+        tools = self._variant(())[1]
+        return Case(tool, arguments, self._root, tools[tool].spec.input_schema)
+
+    def answer(self, case: Case, rules: tuple[Rule, ...] = ()) -> Answer:
+        """Return the answer under rules."""
+        root, tools = self._variant(tuple([rule for rule in rules if rule.table or rule.files or rule.has_machine]))
+        given = _renamed(case.arguments, self._root.name, root.name)
+        answer = _renamed(_answer(tools[case.tool].call(given)), root.name, self._root.name)
+        for rule in rules:
+            if rule.answer is not None:
+                answer = rule.answer(case, answer)
+        return answer
+
+    def reason(self, case: Case, theirs: Answer, ours: Answer) -> tuple[str, bool] | None:
+        """Return the rules that explain two unlike answers, and whether they were recomputed; None if none does."""
+        if ours[0]:
+            for rule in self._rules:
+                applies = rule.refused if theirs[0] else rule.refused_here
+                if applies is not None and applies(case):
+                    return rule.name, False
+        numbers = [at for at, rule in enumerate(self._rules) if rule.refused is rule.refused_here]
+        tried = [one for size in range(1, MAX_RULES + 1) for one in itertools.combinations(numbers, size)]
+        tried.sort(key=lambda one: (len(one), -self._known[one]))
+        for one in tried:
+            rules = tuple([self._rules[at] for at in one])
+            if self.answer(case, rules) == theirs:
+                self._known[one] += 1
+                return "; ".join([rule.name for rule in rules]), True
+        return None
+
+    def _variant(self, rules: tuple[Rule, ...]) -> tuple[Path, dict[str, Tool]]:
+        if rules not in self._tools:
+            root = self._root
+            changes = [rule.files for rule in rules if rule.files is not None]
+            if changes:
+                # A name of the same length, so that limits on the length of an answer fall on the same place.
+                root = self._root.with_name(f"tree{len(self._tools):02}")
+                shutil.copytree(self._root, root, symlinks=True)
+                for file in root.rglob("*"):
+                    if file.is_file() and not file.is_symlink():
+                        data = file.read_bytes()
+                        for change in changes:
+                            data = change(data)
+                        file.write_bytes(data)
+            roots = [root, "/"] if any(rule.has_machine for rule in rules) else [root]
+            workspace = Workspace(*roots)
+            self._open.append(workspace)
+            table = {name: value for rule in rules for name, value in rule.table.items()}
+            made = [workspace.tool(type("Variant", (member,), dict(table))) for member in self._members]
+            self._tools[rules] = root, {tool.spec.name: tool for tool in made}
+        return self._tools[rules]
+
+
+def _answer(reply: Reply) -> Answer:
+    if reply.error is not None:
+        return True, reply.error.message
+    if all(isinstance(block, TextContent) for block in reply.content):
+        return False, reply.text
+    return False, [_block(block) for block in reply.content]
+
+
+def _block(block: Any) -> dict[str, str]:
+    if isinstance(block, TextContent):
+        return {"type": "text", "text": block.text}
+    kind = "image" if isinstance(block, ImageContent) else "file"
+    return {"type": kind, "data": base64.b64encode(block.data).decode(), "mimeType": block.media_type}
+
+
+def _renamed(value: Any, old: str, new: str) -> Any:
+    if isinstance(value, str):
+        return value.replace(old, new)
+    if isinstance(value, (list, tuple)):
+        return type(value)([_renamed(item, old, new) for item in value])
+    return {key: _renamed(item, old, new) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def lines_at(separators: str) -> Callable[[bytes], bytes]:
+    """Return the change of files in which other characters than a line feed end lines as well."""
+    others = [one.encode() for one in separators]
+
+    def change(data: bytes) -> bytes:
+        data = data.replace(b"\r\n", b"\n")
+        for one in others:
+            data = data.replace(one, b"\n")
+        return data
+
+    return change
+
+
+def counted_empty(data: bytes) -> bytes:
+    """Return a file in which the empty piece after a final line feed, or that of an empty file, is a line."""
+    return data + b"\n" if not data or data.endswith(b"\n") else data
+
+
+def other_encoding(codec: str) -> Rule:
+    """Return the rule for an original that takes text that is not UTF-8 for another encoding."""
+
+    def change(data: bytes) -> bytes:
+        try:
+            data.decode()
+        except UnicodeDecodeError:
+            return data.decode(codec, "replace").encode()
+        return data
+
+    return Rule("text that is not UTF-8 is shown as U+FFFD, not guessed", files=change)
+
+
+def _as_doubles(case: Case, own: Answer) -> Answer:
+    return own[0], own[1].replace(str(2**63), "9223372036854776000") if isinstance(own[1], str) else own[1]
+
+
+DOUBLES = Rule("numbers over 2**53 are exact", answer=_as_doubles)
+OUTSIDE = Rule("files outside the roots are refused", has_machine=True)
+BINARY = Rule("binary files are refused", table={"text_rule": ANY_IS_TEXT, "refuses": frozenset()})
+EMPTY_PIECE = Rule("the empty piece after the last line feed is no line", files=counted_empty)
+CRLF = Rule("CR before a line feed is part of the line end", files=lambda data: data.replace(b"\r\n", b"\r\r\n"))
+WRONG = Rule("arguments that do not fit the schema", refused=lambda case: case.is_invalid)
+STRICT = Rule(
+    "arguments that do not fit the schema, or are no whole numbers, where the original takes them",
+    refused_here=lambda case: case.is_invalid or any(isinstance(one, float) for one in case.arguments.values()),
+)
