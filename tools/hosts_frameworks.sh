@@ -26,5 +26,5 @@ export PYTHONPATH="$PWD/src" PYTHONDONTWRITEBYTECODE=1
 skipped="$("$venv/bin/python" -c 'import sys, xml.etree.ElementTree as t; print(next(t.parse(sys.argv[1]).iter("testsuite")).get("skipped"))' "$cache/frameworks.xml")"
 [ "$skipped" = 0 ] || { echo "hosts: $skipped tests were skipped" >&2; exit 1; }
 # The snippets of the pages with the real SDKs of the model APIs, against a fake of each API.
-"$venv/bin/python" -m pytest tests/test_snippets.py -k 'a_block_works and (README or docs/hosts or text-editor)'
+"$venv/bin/python" -m pytest tests/test_snippets.py -k 'a_block_works and (README or docs/hosts or cookbook or text-editor)'
 echo "hosts: frameworks ok"

@@ -6,12 +6,15 @@ import json
 import os
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from eyespan import Workspace
 from eyespan.context import CallContext
+from eyespan.dialects import dialect_names, forms
 from eyespan.server.mcp_names import COMMON_METHODS, RpcError
 from eyespan.server.service import Service
+from tests.test_selectors_everywhere import pdf
 
 from .clients import TEMPLATE
 
@@ -281,3 +284,40 @@ def test_a_service_that_refuses_answers_calls_with_a_reason(tree):
     assert result["isError"] is True
     assert result["content"][0]["text"] == "nothing can be read"
     assert service.handler("tools/list")({}, "", CallContext())["tools"]
+
+
+KINDS = ("hello.txt", "long.txt", "wide.txt", "pixel.png", "data.bin", "empty.txt", "nb.ipynb", "doc.pdf", ".", "gone")
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("kinds")
+    (directory / "hello.txt").write_text("hello\nworld\n")
+    (directory / "long.txt").write_text("".join([f"line {number}\n" for number in range(6000)]))
+    (directory / "wide.txt").write_text("word " * 40_000)
+    (directory / "pixel.png").write_bytes(PNG)
+    (directory / "data.bin").write_bytes(bytes(range(256)) * 40)
+    (directory / "empty.txt").touch()
+    cell = {"cell_type": "code", "id": "a", "metadata": {}, "source": "1", "outputs": [], "execution_count": 1}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (directory / "nb.ipynb").write_text(json.dumps(notebook))
+    (directory / "doc.pdf").write_bytes(pdf(3, 3))
+    return directory
+
+
+@pytest.mark.parametrize("name", dialect_names())
+def test_structured_content_is_valid_by_the_listed_schema_in_every_dialect(kinds, name):
+    with Workspace(kinds) as workspace:
+        service = Service(workspace, (name,), structured=True, max_answer_tokens=2000)
+        tool, schema = next(iter(service.toolsets()[name])), listed(service)[0]["outputSchema"]
+        found = {}
+        for path in KINDS:
+            arguments = forms.arguments_of(tool.dialect, path, str(kinds))
+            found[path] = call(service, tool.spec.name, **arguments)
+
+    for result in found.values():
+        if not result["isError"]:
+            jsonschema.validate(json.loads(json.dumps(result["structuredContent"], default=str)), schema)
+    data = found["hello.txt"]["structuredContent"]
+    assert "hello" in data.get("text", data.get("content"))
+    assert not found["wide.txt"]["isError"] or name == "claude-upstream"

@@ -214,9 +214,9 @@ def _json(arguments: Any) -> str:
 
 
 def _cut(reply: Reply, limit: int, note: str) -> Reply:
-    """Return the reply with the blocks that fit. A result object would repeat the text, so it goes."""
+    """Return the reply with the blocks that fit, and the texts of its result object cut as well."""
     kept: list[Content] = []
-    images = 0
+    images, most = 0, limit
     for block in reply.content:
         if isinstance(block, TextContent):
             text = _cut_text(block.text, max(0, limit))
@@ -229,7 +229,10 @@ def _cut(reply: Reply, limit: int, note: str) -> Reply:
             kept.append(block)
     lost = f"{images} images are left out. " if images else ""
     measures = {name: value for name, value in reply.measures.items() if name != "lines"}
-    reply = replace(reply, content=tuple(kept), structured=None, measures=measures)
+    structured = _map_texts(reply.structured, lambda text: _cut_text(text, most)) if reply.structured else None
+    if structured is not None and "truncated" in structured:
+        structured["truncated"] = True
+    reply = replace(reply, content=tuple(kept), structured=structured, measures=measures)
     return _with_note(reply, f"{note}{lost}Ask for fewer files, pages or lines in one call.")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from eyespan.model import Reply
 from eyespan.tool import Tool
 
 META = {"anthropic/alwaysLoad": True}
@@ -32,12 +33,32 @@ _WORKSPACE_RESULT: dict[str, Any] = {
     "required": ["path", "content", "truncated", "next_start_line", "meta"],
 }
 OUTPUT_SCHEMAS = {"workspace": _WORKSPACE_RESULT, "workspace-upstream": _WORKSPACE_RESULT}
-"""The dialects that answer with `structuredContent`: only those whose result is an object. Hosts ignore the content
-blocks of a result that has structured content."""
+"""The dialects that always answer with `structuredContent`: only those whose result is an object. Hosts that show their
+model an answer ignore the content blocks of a result that has structured content."""
+
+_COUNT = {"type": "integer", "minimum": 0}
+DATA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string"},
+        "facts": {
+            "type": "object",
+            "properties": {
+                **dict.fromkeys(("tokens", "bytes", "lines", "cut_lines", "total_lines", "file_bytes"), _COUNT),
+                "left_out": {"type": "array", "items": {"type": "string"}},
+            },
+            "required": ["tokens", "bytes"],
+        },
+        "result": {"type": "object"},
+    },
+    "required": ["text", "facts"],
+}
+"""The schema of an answer as data, for hosts that call tools from code: the text, `Reply.facts` and, if the dialect has
+one, its own result object."""
 
 
-def definition(name: str, tool: Tool) -> dict[str, Any]:
-    """Return the definition of a tool that is listed under `name`."""
+def definition(name: str, tool: Tool, *, is_data: bool = False) -> dict[str, Any]:
+    """Return the definition of a tool that is listed under `name`; with `is_data` it answers with data."""
     spec = tool.spec
     listed: dict[str, Any] = {
         "name": name,
@@ -46,12 +67,18 @@ def definition(name: str, tool: Tool) -> dict[str, Any]:
         "annotations": ANNOTATIONS,
         "_meta": META,
     }
-    schema = output_schema(tool)
+    schema = output_schema(tool) or (DATA if is_data else None)
     if schema is not None:
         listed["outputSchema"] = schema
     return listed
 
 
 def output_schema(tool: Tool) -> Mapping[str, Any] | None:
-    """Return the schema of the structured content of a tool; None if it has none."""
+    """Return the schema of the structured content that the dialect itself defines; None if it has none."""
     return OUTPUT_SCHEMAS.get(tool.dialect.name, tool.dialect.output_schema)
+
+
+def as_data(reply: Reply) -> dict[str, Any]:
+    """Return an answer as data, valid by `DATA`."""
+    data = {"text": reply.text, "facts": reply.facts}
+    return data if reply.structured is None else {**data, "result": reply.structured}

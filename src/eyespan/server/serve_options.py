@@ -26,6 +26,8 @@ class ServeOptions:
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Settings of dialects, from `--set`; they take precedence over those of the configuration file."""
     rich: bool = False
+    structured: bool = False
+    """Answer with structured content too, for hosts that call tools from code."""
     timeout_seconds: float = DEADLINE_SECONDS
     audit: str | None = None
     audit_required: bool = False

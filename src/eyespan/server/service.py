@@ -18,7 +18,7 @@ from eyespan.escape import valid_text
 from eyespan.model import Content, DocumentContent, ImageContent, Reply, ReplyError, TextContent
 from eyespan.recorder import Recorder, facts, watched
 from eyespan.server.audit_trail import AuditLog, AuditTrail
-from eyespan.server.definitions import definition, output_schema
+from eyespan.server.definitions import as_data, definition, output_schema
 from eyespan.server.mcp_names import INVALID_PARAMS, READING_METHODS, RpcError
 from eyespan.server.resources import TEMPLATE, Resources, charge_json
 from eyespan.server.serve_options import DEFAULT_DIALECT
@@ -43,6 +43,7 @@ class Service:
         *,
         settings: Mapping[str, Mapping[str, Any]] | None = None,
         rich: bool = False,
+        structured: bool = False,
         audit: AuditLog | None = None,
         audit_required: bool = False,
         max_result_bytes: int | None = None,
@@ -55,6 +56,7 @@ class Service:
         self._trail = AuditTrail(audit, is_required=audit_required)
         self.resources = Resources(workspace, self._trail, max_result_bytes)
         self._rich = rich
+        self._is_data = structured
         self._max_result_bytes = max_result_bytes
         names = tuple(dict.fromkeys(dialects)) or (DEFAULT_DIALECT,)
         self._tools: dict[str, Tool] = {}
@@ -97,6 +99,7 @@ class Service:
             dialects or options.dialects,
             settings=options.settings,
             rich=options.rich,
+            structured=options.structured,
             audit=audit,
             audit_required=options.audit_required,
             max_result_bytes=max_result_bytes,
@@ -128,7 +131,7 @@ class Service:
         raise RpcError(INVALID_PARAMS, self.refusal)
 
     def _list_tools(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
-        return {"tools": [definition(name, tool) for name, tool in self._listed]}
+        return {"tools": [definition(name, tool, is_data=self._is_data) for name, tool in self._listed]}
 
     def _call_tool(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
         """Call a tool. Raises: RpcError for an unknown tool; any other failure is a result with `isError`."""
@@ -200,6 +203,8 @@ class Service:
             counted = meta["eyespan/facts"] = reply.facts
             if output_schema(tool) is not None:
                 result["structuredContent"] = reply.structured
+            elif self._is_data:
+                result["structuredContent"] = as_data(reply)
             elif reply.structured is not None:
                 own = {name: value for name, value in reply.structured.items() if name not in _CONTENT_KEYS}
                 meta["eyespan/facts"] = {**own, **counted}

@@ -132,11 +132,3 @@ def test_the_server_accepts_the_options_in_the_documentation(words):
         rest = rest[2:]
     assert serve == "serve"
     parse_words(rest)
-
-
-@pytest.mark.parametrize("text", snippets("python"), ids=["anthropic", "openai"])
-def test_the_examples_in_the_documentation_compile_and_their_imports_exist(text):
-    compile(text, "docs/hosts.md", "exec")
-    for names in re.findall(r"^from eyespan\.hosts import (.*)$", text, re.MULTILINE):
-        for name in names.split(", "):
-            assert hasattr(__import__("eyespan.extras.hosts", fromlist=["hosts"]), name)

@@ -1,6 +1,9 @@
 """Definitions and answers, checked with the providers' own packages: types, schema helpers and clients."""
 
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -20,7 +23,7 @@ from eyespan.extras.hosts.schemas import copy_json
 
 from .fakes import Call, FakeAnthropic, FakeOpenAI
 from .test_calls import anthropic, chat, responses
-from .test_packaging import DOCUMENTATION
+from .test_packaging import ROOT
 
 
 def judged(kind, value):
@@ -68,8 +71,23 @@ def test_answers_fit_the_providers_types(album):
 
 def example(provider):
     """The example of the documentation that uses this provider's own client."""
-    found = re.findall(r"^```python\n(.*?)^```", DOCUMENTATION, re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/cookbook.md").read_text(), re.MULTILINE | re.DOTALL)
     return next(text for text in found if f"from {provider} import" in text)
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "google"])
+def test_the_examples_pass_strict_types(tmp_path, provider):
+    pytest.importorskip("mypy", reason="tools/hosts_frameworks.sh installs it")
+    if provider == "google":
+        pytest.importorskip("google.genai", reason="tools/hosts_frameworks.sh installs it")
+    (tmp_path / "loop.py").write_text(f'MODEL = "fake"\n{example(provider)}')
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), "loop.py"]
+
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "MYPYPATH": str(ROOT / "src")}, capture_output=True, text=True
+    )
+
+    assert (done.stdout, done.returncode) == ("Success: no issues found in 1 source file\n", 0)
 
 
 def test_the_example_for_anthropic_runs_with_its_own_client(tmp_path, monkeypatch):
