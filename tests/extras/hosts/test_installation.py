@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
-import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -33,34 +34,6 @@ def test_the_plugin_and_its_marketplace_are_valid(tmp_path, directory):
 
 
 @needs_npm
-def test_the_plugin_offers_the_tool_for_the_current_directory(tmp_path):
-    """Use a `uvx` of the test, since the package is not published."""
-    project, tools = tmp_path / "project", tmp_path / "tools"
-    project.mkdir()
-    tools.mkdir()
-    (project / "hello.txt").write_text("hello\n")
-    (tools / "uvx").write_text(
-        f'#!/bin/sh\n[ "$*" = eyespan-mcp ] && exec {sys.executable} -m eyespan serve --dialect claude\n'
-    )
-    (tools / "uvx").chmod(0o755)
-    name = "mcp__plugin_eyespan_eyespan__Read"
-    with FakeAnthropic([Call(name, {"file_path": f"{project}/hello.txt"})]) as model:
-        out = run(
-            ["claude", "-p", "read it", "--plugin-dir", f"{ROOT}/packaging/claude-plugin", "--allowedTools", name],
-            project,
-            tmp_path,
-            **claude(tmp_path),
-            PATH=os.pathsep.join([str(tools), BIN, os.environ["PATH"]]),
-            CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
-            ANTHROPIC_BASE_URL=model.url,
-            ANTHROPIC_API_KEY="dummy",
-        )
-
-    assert out.strip() == "done"
-    assert [result["content"] for result in model.results()] == [[{"type": "text", "text": "     1\thello"}]]
-
-
-@needs_npm
 def test_the_bundle_is_valid_and_complete(tmp_path):
     directory = ROOT / "packaging/mcpb"
     run(["mcpb", "validate", str(directory / "manifest.json")], tmp_path, tmp_path)
@@ -80,8 +53,8 @@ def wheels(tmp_path_factory):
     return out
 
 
-def listed(command, directory):
-    """The names of the tools that a server over standard input and output lists, and what `Read` answers there."""
+def answer(command, wheels, directory):
+    """Return what `Read` answers in a server that uv starts, with the wheels in place of an index of packages."""
     hello = {
         "protocolVersion": "2025-11-25",
         "capabilities": {},
@@ -97,31 +70,95 @@ def listed(command, directory):
         },
     ]
     lines = "".join(json.dumps({"jsonrpc": "2.0", **request}) + "\n" for request in requests)
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=300, env=with_uv(wheels))
     assert done.returncode == 0, done.stderr
     answers = {answer.get("id"): answer for answer in map(json.loads, done.stdout.splitlines())}
     return answers[2]["result"]["content"]
 
 
+def with_uv(wheels):
+    """Return an environment in which hosts find uv, and uv finds the wheels."""
+    return {
+        **os.environ,
+        "PATH": os.pathsep.join([str(Path(UV).parent), os.environ["PATH"]]),
+        "UV_FIND_LINKS": str(wheels),
+    }
+
+
+@pytest.fixture
+def project(tmp_path):
+    directory = tmp_path / "project"
+    directory.mkdir()
+    (directory / "hello.txt").write_text("hello\n")
+    return directory
+
+
+HELLO = [{"type": "text", "text": "     1\thello"}]
+
+
 @needs_uv
-def test_uvx_runs_the_second_distribution(wheels, tmp_path):
-    (tmp_path / "hello.txt").write_text("hello\n")
-    command = [UV, "tool", "run", "--quiet", "--isolated", "--find-links", str(wheels), "eyespan-mcp", str(tmp_path)]
+def test_server_json_leads_to_a_server(wheels, project):
+    """Run the command that a host makes of the entry in the registry."""
+    (package,) = json.loads((ROOT / "server.json").read_text())["packages"]
+    command = [package["runtimeHint"], "--isolated", f"{package['identifier']}=={package['version']}", str(project)]
 
-    assert listed([*command, "--dialect", "claude"], tmp_path) == [{"type": "text", "text": "     1\thello"}]
+    assert answer([*command, "--dialect", "claude"], wheels, project) == HELLO
 
 
 @needs_uv
-def test_the_bundle_runs_by_its_manifest(wheels, tmp_path):
-    (tmp_path / "hello.txt").write_text("hello\n")
+def test_the_bundle_runs_by_its_manifest(wheels, project, tmp_path):
     bundle = tmp_path / "bundle"
     bundle.mkdir()
     for name in ("manifest.json", "pyproject.toml", "server.py"):
         (bundle / name).write_bytes((ROOT / "packaging/mcpb" / name).read_bytes())
     config = json.loads((bundle / "manifest.json").read_text())["server"]["mcp_config"]
-    values = {"${__dirname}": str(bundle), "${user_config.folders}": str(tmp_path)}
-    command = [values.get(word, word) for word in config["args"]]
-    command[1:1] = ["--quiet", "--find-links", str(wheels)]
+    values = {"${__dirname}": str(bundle), "${user_config.folders}": str(project)}
+    command = [config["command"], *[values.get(word, word) for word in config["args"]]]
 
-    assert config["command"] == "uv"
-    assert listed([UV, *command, "--dialect", "claude"], tmp_path) == [{"type": "text", "text": "     1\thello"}]
+    assert answer([*command, "--dialect", "claude"], wheels, project) == HELLO
+
+
+@needs_npm
+@needs_uv
+def test_the_plugin_offers_the_tool_for_the_current_directory(wheels, project, tmp_path):
+    environment = with_uv(wheels)
+    subprocess.run(
+        ["uvx", "eyespan-mcp", "--help"], env=environment, capture_output=True, check=True
+    )  # fills its cache
+    name = "mcp__plugin_eyespan_eyespan__read"
+    with FakeAnthropic([Call(name, {"files": "hello.txt"})]) as model:
+        out = run(
+            ["claude", "-p", "read it", "--plugin-dir", f"{ROOT}/packaging/claude-plugin", "--allowedTools", name],
+            project,
+            tmp_path,
+            **claude(tmp_path),
+            **{key: value for key, value in environment.items() if key.startswith("UV_")},
+            UV_OFFLINE="1",
+            PATH=os.pathsep.join([BIN, environment["PATH"]]),
+            CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
+            ANTHROPIC_BASE_URL=model.url,
+            ANTHROPIC_API_KEY="dummy",
+        )
+
+    assert out.strip() == "done"
+    assert [result["content"][0]["text"].splitlines()[1] for result in model.results()] == ["1\thello"]
+
+
+@needs_uv
+def test_the_container_has_all_kinds_of_documents(wheels, tmp_path):
+    """Install what the Containerfile installs; building the image needs a base image from a registry."""
+    (extras,) = re.findall(r"'/src(\[[a-z,]+\])'", (ROOT / "packaging/Containerfile").read_text())
+    (wheel,) = wheels.glob("eyespan-*.whl")
+    for words in (["venv", "--quiet"], ["pip", "install", "--quiet", f"eyespan{extras} @ {wheel.as_uri()}"]):
+        done = subprocess.run(
+            [UV, *words, *(["venv"] if "venv" in words else ["--python", "venv"])],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+
+    found = subprocess.run([tmp_path / "venv/bin/eyespan", "doctor", "--json"], capture_output=True, cwd=tmp_path)
+    kinds = {one["name"]: one["what"] for one in json.loads(found.stdout) if one["name"].startswith("kind ")}
+    assert [name for name, text in kinds.items() if not text.startswith("on: ")] == []
+    assert len(kinds) > 20

@@ -81,10 +81,15 @@ def test_the_examples_pass_strict_types(tmp_path, provider):
     if provider == "google":
         pytest.importorskip("google.genai", reason="tools/hosts_frameworks.sh installs it")
     (tmp_path / "loop.py").write_text(f'MODEL = "fake"\n{example(provider)}')
-    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), "loop.py"]
+    options = ["--strict", "--follow-imports", "silent", "--cache-dir", str(tmp_path / "cache")]
+    environment = {**os.environ, "MYPYPATH": str(ROOT / "src")}
 
     done = subprocess.run(
-        command, cwd=tmp_path, env={**os.environ, "MYPYPATH": str(ROOT / "src")}, capture_output=True, text=True
+        [sys.executable, "-m", "mypy", *options, "loop.py"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
     )
 
     assert (done.stdout, done.returncode) == ("Success: no issues found in 1 source file\n", 0)

@@ -49,8 +49,8 @@ def anthropic_strict(schema: dict[str, Any]) -> dict[str, Any]:
             _append_description(strict, key, schema[key])
     if schema.get("type") == "object":
         strict["additionalProperties"] = False
-    if "enum" in strict:
-        strict.pop("type", None)  # the values have it; the API's own helper drops it too
+    if "enum" in strict or "anyOf" in strict:
+        strict.pop("type", None)  # the values or alternatives have it; the API's own helper drops it too
     return strict
 
 
