@@ -187,7 +187,7 @@ def test_a_search_that_takes_too_long_states_where_it_stopped(root, call, monkey
 
 
 def test_a_large_file_in_a_directory_is_noted_if_it_is_not_searched_to_its_end(root, call, monkeypatch):
-    (root / "src" / "long.txt").write_text("".join(f"line {n}\n" for n in range(1, 1001)))
+    (root / "src" / "long.txt").write_text("".join(f"line {n}\n" for n in range(1, 10_001)))
 
     def stop_early(text, ranges, search, notes, stopped):
         stopped.append(101)
@@ -313,3 +313,25 @@ def test_names_of_directories_that_were_searched_are_free_again(root, call_withi
     (root / "tree" / "last.txt").write_text("needle\n")
 
     assert call_within(600 << 10, "tree?needle").text.startswith("> tree?needle: 1 file of 1 matches\n")
+
+
+ENCODED = {
+    "utf-8": "a naïve word\n",
+    "utf-8-sig": "a naïve word\n",
+    "utf-16": "a naïve word\n",
+    "utf-16-le": "a naïve word in a text without a mark of its order\n" * 4,
+    "latin-1": "Une pensée naïve, déjà très répandue à l'été.\nLe garçon naïve a mangé des pêches.\n" * 6,
+    "iso2022-jp": "日本語の naïve テキスト\n".replace("ï", "i"),
+}
+
+
+def test_a_search_sees_the_text_of_every_encoding(tmp_path):
+    """Most files without a match are left by their bytes; those whose text differs from their bytes are not."""
+    for name, text in ENCODED.items():
+        (tmp_path / f"{name}.txt").write_bytes(text.encode(name))
+    (tmp_path / "crlf.txt").write_bytes(b"a naive\r\nword\r\n")
+    tool = Workspace(str(tmp_path)).tool("native")
+
+    assert "7 files of 7 match" in tool.call({"files": [".?na.ve"]}).text
+    assert "1 file of 7 matches" in tool.call({"files": [".?a naive$"]}).text
+    assert "1 file of 7 matches" in tool.call({"files": [".?日本語"]}).text

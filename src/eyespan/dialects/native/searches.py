@@ -29,6 +29,7 @@ from eyespan.dialects.native.text import FileText
 from eyespan.dialects.native.text_items import TextItem, TextPlan, make_item
 from eyespan.dialects.native.wanted import Wanted, line_ranges
 from eyespan.engine import Engine
+from eyespan.lines.detect import VALID_UTF8, detect
 from eyespan.model import CharRange, Document, Lines, Tail
 from eyespan.regex import Pattern, PatternError
 from eyespan.selectors import Ranges, Target, write_target
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from eyespan.dialects.native.call import Files
     from eyespan.dialects.native.items import Item, View
     from eyespan.dialects.native.text import Text
+    from eyespan.opened import Opened
 
 
 AROUND_MATCH = 2
@@ -321,6 +323,8 @@ def _search_file(target: Target, search: Search, view: View, files: Files, max_c
     try:
         if not opened.kind.is_text:
             raise errors.Binary(target.path)
+        if opened.kind is kinds.TEXT and not _may_match(opened, search.pattern):
+            return None
         quiet = replace(search, note="")
         text = FileText(opened, None, as_text=opened.kind is not kinds.TEXT)
         plan = search_text(TextPlan(target, text, Wanted(is_whole=True), view.style), quiet, view, max_chars)
@@ -332,6 +336,18 @@ def _search_file(target: Target, search: Search, view: View, files: Files, max_c
     if plan:
         raise errors.ScanLimit(target.path, limit_bytes=opened.facts.size_bytes)
     return None
+
+
+def _may_match(opened: Opened, pattern: Pattern) -> bool:
+    """Return False if no line of a file matches: its bytes are its text, and the expression finds nothing in them.
+
+    Most files of a search end here, without their lines.
+    """
+    data = opened.source.first_bytes
+    is_whole = len(data) == opened.source.size_bytes <= pattern.max_chars
+    if not is_whole or opened.request.encoding != "auto" or detect(data) is not VALID_UTF8:
+        return True
+    return next(pattern.matching_lines(data), None) is not None
 
 
 def files_below(path: str, engine: Engine, context: CallContext, after: str = "") -> Iterator[Target]:
