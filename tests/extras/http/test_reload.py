@@ -11,7 +11,8 @@ import pytest
 
 from eyespan.extras.http.auth import Caller
 from eyespan.extras.http.http_options import HttpOptions
-from eyespan.extras.http.reload import Secrets, SharedSecrets, has_token_files, watched_files
+from eyespan.extras.http.log import Log
+from eyespan.extras.http.reload import Keeper, Secrets, SharedSecrets, has_token_files, watched_files
 from tests.server.clients import HttpServer
 
 ANN, BOB = "the-token-of-ann-here", "the-token-of-bob-here"
@@ -58,6 +59,17 @@ def test_the_files_of_the_table_are_watched_too(tmp_path):
     options = HttpOptions(tokens=str(table), tls_cert="/x/cert", tls_key="/x/key")
 
     assert watched_files(options, has_tokens=True) == [str(table), "/x/a.key", "/x/cert", "/x/key"]
+
+
+def test_a_table_that_changed_before_the_keeper_started_is_read(tmp_path):
+    table = tmp_path / "tokens.toml"
+    table.write_text(row("bob", BOB))
+
+    keeper = Keeper(HttpOptions(tokens=str(table)), Log(), has_tokens=True, closes=())
+    keeper.close()
+    os.waitpid(keeper.pid, 0)
+
+    assert keeper.secrets.read()[1].tokens == {hashlib.sha256(BOB.encode()).digest(): Caller("bob")}
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -140,28 +140,27 @@ def watched_files(options: HttpOptions, *, has_tokens: bool) -> list[str]:
 
 
 def _keep(options: HttpOptions, shared: SharedSecrets, log: Log, control_fd: int, *, has_tokens: bool) -> None:
-    seen = _signature(watched_files(options, has_tokens=has_tokens))
+    seen: list[tuple[int, ...]] | None = None
+    is_asked = False
     while True:
-        ready, _, _ = select.select([control_fd], [], [], LOOK_SECONDS)
-        is_asked = False
-        if ready:
-            if not os.read(control_fd, 4096):
-                return  # the server has ended
-            is_asked = True
         signature = _signature(watched_files(options, has_tokens=has_tokens))
-        if signature == seen and not is_asked:
-            continue
-        seen = signature
-        try:
-            shared.publish(load_secrets(options, has_tokens=has_tokens))
-        except (InvalidOptions, OSError) as error:
-            log.write(
-                "reload",
-                f"not reloaded, the old tokens and certificates stay in force: {in_plain_words(error)}",
-                ok=False,
-            )
-            continue
-        log.write("reload", "tokens and certificates were read again", ok=True)
+        if signature != seen or is_asked:
+            # Read at the start too: a file may have changed since the server read it.
+            is_start, seen = seen is None, signature
+            try:
+                shared.publish(load_secrets(options, has_tokens=has_tokens))
+                if not is_start:
+                    log.write("reload", "tokens and certificates were read again", ok=True)
+            except (InvalidOptions, OSError) as error:
+                log.write(
+                    "reload",
+                    f"not reloaded, the old tokens and certificates stay in force: {in_plain_words(error)}",
+                    ok=False,
+                )
+        ready, _, _ = select.select([control_fd], [], [], LOOK_SECONDS)
+        is_asked = bool(ready)
+        if ready and not os.read(control_fd, 4096):
+            return  # the server has ended
 
 
 def _signature(paths: list[str]) -> list[tuple[int, ...]]:
