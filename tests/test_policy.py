@@ -360,6 +360,9 @@ ANY_NAMES = st.lists(ANY_PIECES).map("".join)
 @example(".azure/accesstokens;1.json", "/srv")
 @example("#rclone#_20240102.conf", "")
 @example(".mylogin.cnf_bak.1 -", "")
+@example("CREDEN~1.JSO", "")
+@example("\uff0e\uff45\uff4e\uff56", "")
+@example("id_r\u017fa", "")
 def test_an_unrelated_rule_does_not_change_a_verdict(path, root):
     unrelated = [["no such directory/no such name"], ["*.no-such-suffix", "[\u2603]"]]
 

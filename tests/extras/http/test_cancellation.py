@@ -160,31 +160,41 @@ def test_a_caller_cannot_stop_the_read_of_another(place, slow_call, tmp_path):
     arguments = ("--dialect", "codex", "--timeout", "3600", "--tokens", str(table))
     server = HttpServer(place, *arguments, token=None)
     ann, bob = ({"Authorization": f"Bearer {key}", "Mcp_Session_Id": "one"} for key in keys.values())
-    answers = []
+    answers = {}
 
-    def read():
-        call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": slow_call}
-        answers.append(server.request(json.dumps(call).encode(), Accept="application/json", **ann))
+    def read(number):
+        call = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": slow_call}
+        answers[number] = server.request(json.dumps(call).encode(), Accept="application/json", **ann)[2]
 
-    def cancel(caller):
-        notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
+    def start(number):
+        reading = threading.Thread(target=read, args=(number,))
+        reading.start()
+        return reading
+
+    def cancel(caller, number):
+        notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}}
         return server.request(json.dumps(notice).encode(), **caller)[0]
 
-    def is_running():
-        metrics = server.request(method="GET", path="/metrics", Authorization=bob["Authorization"])[2]
-        return b"eyespan_calls_running 1" in metrics
+    def wait_for(running):
+        while first.is_alive() and f"eyespan_calls_running {running}\n" not in server.metrics():
+            time.sleep(0.05)
 
-    reading = threading.Thread(target=read)
-    reading.start()
-    while not is_running():
-        time.sleep(0.05)
-    statuses = [cancel(bob) for _ in range(8)]
-    was_running = is_running() and reading.is_alive()
-    while reading.is_alive():
-        statuses.append(cancel(ann))
-        reading.join(1)
+    server.token = keys["ann"]
+    first = start(7)
+    wait_for(1)
+    statuses = {cancel(bob, 7) for _ in range(8)}
+    for _ in range(3):  # reads that their own caller stops later end, so the first would have ended
+        later = start(8)
+        wait_for(2)
+        while later.is_alive():
+            statuses.add(cancel(ann, 8))
+            later.join(1)
+    is_running = first.is_alive()
+    while first.is_alive():
+        statuses.add(cancel(ann, 7))
+        first.join(1)
 
     assert server.end() == 0
-    assert was_running
-    assert set(statuses) == {202}
-    assert answers[0][2] == b'{"jsonrpc":"2.0","id":7,"error":{"code":0,"message":"Request cancelled"}}'
+    assert is_running
+    assert statuses == {202}
+    assert answers[7] == b'{"jsonrpc":"2.0","id":7,"error":{"code":0,"message":"Request cancelled"}}'
