@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from _thread import start_new_thread
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,15 @@ class Tool:
         return host_settings.hosted(dialect, arguments, reply, lambda other: self._run_dialect(other, context))
 
     def _run_dialect(self, arguments: Any, context: CallContext) -> Reply:
+        plain = host_settings.with_plain_paths(self.dialect, arguments)
+        for given in (arguments, plain) if plain != arguments else ():  # a name may begin with @ or ~
+            with suppress(BadArguments, ReadError):
+                reply = self._run_once(given, context)
+                if not reply.is_error:
+                    return reply
+        return self._run_once(arguments, context)
+
+    def _run_once(self, arguments: Any, context: CallContext) -> Reply:
         path_map = self.path_map
         reply = self.dialect.run(path_map.arguments(arguments) if path_map else arguments, self.engine, context)
         if not isinstance(reply, Reply):

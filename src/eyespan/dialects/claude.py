@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from eyespan import errors
-from eyespan.dialects.arguments import BadArguments, Field, Wording, shown
+from eyespan.dialects.arguments import BadArguments, Field, Takes, Wording, shown
 from eyespan.dialects.base import CHANGED, CHANGED_DOCUMENT, Admit, encoding_facts, encoding_note
 from eyespan.dialects.measures import measure
 from eyespan.dialects.table import Call, Gutter, Paths, TableDialect, Window
@@ -79,6 +79,8 @@ class Claude(TableDialect):
     trusts_pdf_names = True
     """A text that is named .pdf is refused as a PDF."""
     number_width = 6
+    takes: tuple[Takes, ...] = ("float",)
+    """What is taken for a number beside an integer."""
     more_notice = (
         "<system-reminder>Lines {first}-{last}{of} are shown. To read on, use offset {next}.</system-reminder>"
     )
@@ -106,8 +108,8 @@ class Claude(TableDialect):
             Field(
                 "file_path", "string", "The absolute path to the file to read", required=True, messages=_PATH_MESSAGE
             ),
-            _number("offset", f"line number to start reading from ({self.origin}-indexed)", 0, "be non-negative"),
-            _number("limit", f"number of lines to read (default: {read_lines})", 1, "be greater than 0"),
+            self._number("offset", f"line number to start reading from ({self.origin}-indexed)", 0, "be non-negative"),
+            self._number("limit", f"number of lines to read (default: {read_lines})", 1, "be greater than 0"),
         )
         if settings["can_read_pdf"]:
             text = f'The pages of a PDF to read, as in "3" or "1-5" (at most {MAX_PAGES} a call). '
@@ -242,16 +244,16 @@ class Claude(TableDialect):
             content.append(TextContent(f"<system-reminder>{CHANGED_DOCUMENT}</system-reminder>"))
         return Reply(tuple(content), facts, measures=measures)
 
-
-def _number(name: str, what: str, minimum: int, rule: str) -> Field:
-    return Field(
-        name,
-        "number",
-        f"The {what}. Only provide if the file is too large to read at once",
-        minimum=minimum,
-        hides_bounds=True,
-        messages={"below": f"{name.capitalize()} must {rule}"},
-    )
+    def _number(self, name: str, what: str, minimum: int, rule: str) -> Field:
+        return Field(
+            name,
+            "number",
+            f"The {what}. Only provide if the file is too large to read at once",
+            minimum=minimum,
+            hides_bounds=True,
+            takes=self.takes,
+            messages={"below": f"{name.capitalize()} must {rule}"},
+        )
 
 
 class ClaudeUpstream(Claude):
@@ -279,6 +281,7 @@ class Claude21(ClaudeUpstream):
     summary = "as claude-upstream, with the behaviour of Claude Code 2.1.325: `N<TAB>` flush left, pages"
     settings = {**ClaudeUpstream.settings, "line_number_format": "tab", "has_pages": True}
     number_width = 0
+    takes = ("float", "text")
     more_notice = "[Truncated: PARTIAL view \u2014 lines {first}-{last}{of} are shown; to read on, use offset {next}]"
     notice_tags = (*Claude.notice_tags, "[Truncated: PARTIAL view")
     binary_advice = (

@@ -5,7 +5,7 @@ those that serve users.
 
 | setting | effect |
 | --- | --- |
-| `suggest` | the error of a missing file names files that were perhaps meant |
+| `suggest` | odd spellings of a path are read as they are meant; the error of a missing file names similar files |
 | `redact` | secrets are replaced by `«redacted:kind»` |
 | `neutralise` | tags of these names in a file's contents, which pose as words of the host, are shown as `&lt;name` |
 | `max_answer_tokens` | a longer answer (a token is at most four bytes) has fewer files, pages or lines; 0: no limit |
@@ -16,14 +16,17 @@ What a setting changed is stated in a block of its own, so that the text of the 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import unquote
 
 from eyespan.context import CallContext, WouldBlock
 from eyespan.dialects import forms, redaction
 from eyespan.dialects.base import BYTES_PER_TOKEN, Dialect, host_tokens
+from eyespan.dialects.path_map import in_paths
 from eyespan.dialects.suggestions import Suggestions
 from eyespan.engine import Engine
 from eyespan.errors import NotFound, ReadError
@@ -48,6 +51,25 @@ def with_limit(dialect: Dialect, arguments: Any) -> Any:
         if isinstance(asked, int) and asked > limit:
             return {**arguments, "budget": limit}
     return arguments
+
+
+def with_plain_paths(dialect: Dialect, arguments: Any) -> Any:
+    """Return the arguments with the paths that odd spellings mean: `@path`, `file://path`, `~/path`, `path/`, `a/../b`.
+
+    The guard judges the result as any other path. Without `suggest` the arguments stay as they are.
+    """
+    return in_paths(arguments, _plain_path) if dialect.host.suggest and isinstance(arguments, dict) else arguments
+
+
+def _plain_path(path: str) -> str:
+    path = path.removeprefix("@")
+    if path.startswith("file://"):
+        path = unquote(path.removeprefix("file://").removeprefix("localhost"))
+    if path.startswith("~/"):
+        path = os.path.expanduser(path)
+    if "/../" in path:
+        path = os.path.normpath(path)
+    return path.rstrip("/") or path
 
 
 def hosted(dialect: Dialect, arguments: Any, reply: Reply, run: Run) -> Reply:

@@ -67,7 +67,7 @@ class PathMap:
 
     def arguments(self, given: Any) -> Any:
         """Return the arguments of a call with local paths."""
-        return _in_strings(given, self.inward) if isinstance(given, dict) else given
+        return in_paths(given, self.inward) if isinstance(given, dict) else given
 
     def error(self, error: ReplyError) -> ReplyError:
         """Return an error with the paths of the host."""
@@ -95,7 +95,7 @@ class PathMap:
         """Return a result with the fields that are paths mapped, and texts as they stand in the content."""
         if isinstance(value, Mapping):
             return {
-                name: _in_strings(one, self.outward) if name in _SELECTORS else self._fields(one, changed)
+                name: in_paths(one, self.outward) if name in _SELECTORS else self._fields(one, changed)
                 for name, one in value.items()
             }
         if isinstance(value, (list, tuple)):
@@ -120,10 +120,10 @@ class _Replacement:
         return self._pattern.sub(lambda found: found[1] + self._targets[(found.lastindex or 2) - 2], text)
 
 
-def _in_strings(value: Any, change: Any) -> Any:
-    """Return a value with every string in it changed; of an object, its fields that are paths."""
+def in_paths(value: Any, change: Any) -> Any:
+    """Return a value of arguments or of a result with every string in it changed; of an object, its paths alone."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {name: _in_strings(one, change) if name in PATH_FIELDS else one for name, one in value.items()}
-    return type(value)([_in_strings(one, change) for one in value]) if isinstance(value, (list, tuple)) else value
+        return {name: in_paths(one, change) if name in PATH_FIELDS else one for name, one in value.items()}
+    return type(value)([in_paths(one, change) for one in value]) if isinstance(value, (list, tuple)) else value
