@@ -45,3 +45,15 @@ def test_short_logs_other_texts_and_unfolded_ones_start_at_the_first_line(tmp_pa
     shown = line_numbers(reply)
     assert shown == list(range(1, len(shown) + 1))
     assert "a log:" not in reply.text
+
+
+@pytest.mark.parametrize("files", ["app.log?needle", ".?needle", "*.log?needle"])
+def test_a_search_covers_all_lines_of_a_long_log(tmp_path, files):
+    lines = log(5000, [700]).split("\n")
+    lines[2499] = "a needle"
+    (tmp_path / "app.log").write_text("\n".join(lines))
+    with Workspace(tmp_path) as workspace:
+        reply = workspace.tool("native").call({"files": files, "budget": 1000})
+
+    assert "2500*\ta needle" in reply.text
+    assert "a log:" not in reply.text

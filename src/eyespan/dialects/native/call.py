@@ -385,7 +385,8 @@ def _plan_search(target: Target, args: NativeArgs, view: View, files: Files, not
         from eyespan.dialects.native.documents import search_pages
 
         return search_pages(opened, bare, search, view)
-    plan = _plan(bare, replace(args, outline=False), view, files, note)
+    whole = replace(view, folds=False)  # of a long log too
+    plan = _plan(bare, replace(args, outline=False), whole, files, note)
     if not isinstance(plan, TextPlan):
         raise no_such_part(target.path, opened.kind, Ranges(()))
     found = searches.search_text(plan, search, view, view.max_chars)
