@@ -62,7 +62,7 @@ def row(line: str, number: int) -> str:
 
 def drawn(title: str, lines: list[str]) -> str:
     """Return lines of a terminal as SVG."""
-    cut = [line if len(line) < WIDTH + 12 else line[: WIDTH + 8] + "…" for line in lines]
+    cut = [_cut(line.expandtabs(8)) for line in lines]
     height = 19 * len(cut) + 22
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH * 8 + 32} {height}" role="img">',
@@ -73,6 +73,16 @@ def drawn(title: str, lines: list[str]) -> str:
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def _cut(line: str) -> str:
+    """Return a line without what exceeds the image; escape sequences have no width."""
+    width, kept = 0, []
+    for piece in re.split(r"(\x1b\[\dm)", line):
+        text = piece if piece in KINDS else piece[: WIDTH - width]
+        width += 0 if piece in KINDS else len(piece)
+        kept.append(text)
+    return "".join(kept) if width <= WIDTH else "".join(kept)[:-1] + "…"
 
 
 def image() -> str:
