@@ -50,6 +50,7 @@ soak: $(READY)  ## races, agreement, long tests, exact data, load; an hour and a
 
 bombs: $(READY)  ## read small bombs in every dialect and over HTTP; measure memory and time; an hour
 	@$(BIN)/python -m proof bombs
+	@$(BIN)/python -m proof stores
 
 promises: $(READY)  ## measure the figures of docs/security.md on this machine; one minute
 	@$(BIN)/python -m proof promises

@@ -103,6 +103,7 @@ HOSTILE_PAGES = {
     "rows without an end": b"<ListBucketResult>" + b"<Contents>" * 100_000 + b"</ListBucketResult>",
     "too many elements": b"<a>" + b"<b/>" * (MAX_PAGE_ELEMENTS + 1) + b"</a>",
     "too large": b"<a>" + b" " * MAX_PAGE_BYTES + b"</a>",
+    "too many references": b"<a>" + b"&#x41;" * (MAX_PAGE_ELEMENTS + 1) + b"</a>",
     "entities": b'<!DOCTYPE a [<!ENTITY b "bbbb">]><a>&b;</a>',
     "a size that is none": page([]).replace(b"></", b"><Contents><Key>k</Key><Size>-1</Size></Contents></"),
     "a size of many digits": page(["k"]).replace(b">1<", b">" + b"1" * 19 + b"<"),

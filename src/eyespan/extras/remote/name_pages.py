@@ -36,7 +36,7 @@ class Page:
 
 def parse_page(data: bytes) -> Page:
     """Return the names of a page. Raises: ValueError for one that is invalid or too large."""
-    if len(data) > MAX_PAGE_BYTES:
+    if len(data) > MAX_PAGE_BYTES or data.count(b"&#") > MAX_PAGE_ELEMENTS:
         raise ValueError("too large")
     reader = _PageReader()
     parser = expat.ParserCreate("utf-8")
