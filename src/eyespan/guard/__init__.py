@@ -68,15 +68,8 @@ class Guard:
     """
 
     __slots__ = (
-        "_find",
-        "_never_blocks",
-        "_returns_sources",
-        "backend",
-        "context",
-        "ignore",
-        "local_roots",
-        "policy",
-        "roots",
+        *("_find", "_never_blocks", "_returns_sources", "backend", "context"),
+        *("ignore", "local_roots", "policy", "roots"),
     )
 
     def __init__(

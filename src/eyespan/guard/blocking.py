@@ -21,8 +21,9 @@ until the server responds or the mount is removed (`mounts.before_waiting` is th
 from __future__ import annotations
 
 import os
-from _thread import allocate_lock, start_new_thread
+from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from eyespan.context import CallContext
@@ -43,41 +44,34 @@ _CHECK_SECONDS = 0.1
 """The time between two checks for cancellation while a caller waits."""
 
 
+def _acquired_lock() -> LockType:
+    lock = allocate_lock()
+    lock.acquire()
+    return lock
+
+
+@dataclass(slots=True)
 class _Mount:
     """The number of threads that run on one mount, and of those the number that were abandoned."""
 
-    __slots__ = ("running", "stuck")
-
-    def __init__(self) -> None:
-        self.running = 0
-        self.stuck = 0
+    running: int = 0
+    stuck: int = 0
 
 
+@dataclass(slots=True, eq=False)
 class _Job:
     """One piece of work, its state and its result."""
 
-    __slots__ = (
-        *("context", "done", "error", "is_abandoned", "is_finished", "is_started", "key", "late", "value"),
-        "work",
-    )
-
-    def __init__(
-        self,
-        key: Hashable,
-        work: Callable[[], Any],
-        *,
-        context: CallContext | None = None,
-        late: Callable[[Any], None] | None = None,
-    ) -> None:
-        self.key = key
-        self.work: Callable[[], Any] | None = work
-        self.context = context
-        self.late = late
-        self.value: Any = None
-        self.error: BaseException | None = None
-        self.is_started = self.is_finished = self.is_abandoned = False
-        self.done = allocate_lock()
-        self.done.acquire()
+    key: Hashable
+    work: Callable[[], Any] | None
+    context: CallContext | None = None
+    late: Callable[[Any], None] | None = None
+    value: Any = None
+    error: BaseException | None = None
+    is_started: bool = False
+    is_finished: bool = False
+    is_abandoned: bool = False
+    done: LockType = field(default_factory=_acquired_lock)
 
     def has_ended(self) -> bool:
         """Return True if no caller waits for the result: its deadline has passed, it was cancelled, or it gave up."""

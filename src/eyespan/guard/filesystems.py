@@ -10,66 +10,28 @@ import ctypes
 import errno
 import os
 
-# Types of statfs(2) without files, only kernel state: reading some of them blocks, has effects or reveals secrets.
-PSEUDO_TYPES = frozenset(
-    {
-        0x9FA0,  # proc
-        0x62656572,  # sysfs
-        0x64626720,  # debugfs
-        0x74726163,  # tracefs
-        0x27E0EB,  # cgroup
-        0x63677270,  # cgroup2
-        0xCAFE4A11,  # bpf
-        0x73636673,  # securityfs
-        0xF97CFF8C,  # selinuxfs
-        0x43415D53,  # smackfs
-        0x6165676C,  # pstore
-        0xDE5E81E4,  # efivarfs
-        0x62656570,  # configfs
-        0x1CD1,  # devpts
-        0x19800202,  # mqueue
-        0x42494E4D,  # binfmt_misc
-        0x67596969,  # rpc_pipefs
-        0x6E736673,  # nsfs
-        0x50495045,  # pipefs
-        0x534F434B,  # sockfs
-        0x09041934,  # anon_inode
-        0x65735543,  # fusectl
-    }
-)
-# Types of statfs(2) of local file systems: they respond as long as the machine does.
-LOCAL_TYPES = frozenset(
-    {
-        0xEF53,  # ext2, ext3, ext4
-        0x58465342,  # xfs
-        0x9123683E,  # btrfs
-        0xCA451A4E,  # bcachefs
-        0xF2F52010,  # f2fs
-        0x2FC12FC1,  # zfs
-        0x01021994,  # tmpfs
-        0x858458F6,  # ramfs
-        0x794C7630,  # overlay
-        0x73717368,  # squashfs
-        0xE0F5E1E2,  # erofs
-        0x9660,  # iso9660
-        0x15013346,  # udf
-        0x4D44,  # vfat
-        0x2011BAB0,  # exfat
-        0x7366746E,  # ntfs3
-        0x3153464A,  # jfs
-        0x3434,  # nilfs2
-        0x52654973,  # reiserfs
-        0x482B,  # hfsplus
-    }
-)
-LOCAL_NAMES = frozenset(
-    {
-        *("ext2", "ext3", "ext4", "xfs", "btrfs", "bcachefs", "f2fs", "zfs", "jfs", "nilfs2", "reiserfs"),
-        *("tmpfs", "ramfs", "overlay", "squashfs", "erofs", "iso9660", "udf", "vfat", "exfat", "ntfs3", "hfsplus"),
-    }
-)
-"""The same file systems by their names in the mount table."""
+_PSEUDO = """
+    proc 9fa0, sysfs 62656572, debugfs 64626720, tracefs 74726163, cgroup 27e0eb, cgroup2 63677270, bpf cafe4a11,
+    securityfs 73636673, selinuxfs f97cff8c, smackfs 43415d53, pstore 6165676c, efivarfs de5e81e4,
+    configfs 62656570, devpts 1cd1, mqueue 19800202, binfmt_misc 42494e4d, rpc_pipefs 67596969, nsfs 6e736673,
+    pipefs 50495045, sockfs 534f434b, anon_inode 09041934, fusectl 65735543
+"""
+_LOCAL = """
+    ext2 ef53, ext3 ef53, ext4 ef53, xfs 58465342, btrfs 9123683e, bcachefs ca451a4e, f2fs f2f52010, zfs 2fc12fc1,
+    tmpfs 01021994, ramfs 858458f6, overlay 794c7630, squashfs 73717368, erofs e0f5e1e2, iso9660 9660, udf 15013346,
+    vfat 4d44, exfat 2011bab0, ntfs3 7366746e, jfs 3153464a, nilfs2 3434, reiserfs 52654973, hfsplus 482b
+"""
 
+
+def _rows(table: str) -> dict[str, int]:
+    """Return the names of file systems in the mount table, with their types of statfs(2)."""
+    return {name: int(number, 16) for name, number in [row.split() for row in table.split(",")]}
+
+
+PSEUDO_TYPES = frozenset(_rows(_PSEUDO).values())
+"""File systems without files, only kernel state: reading some of them blocks, has effects or reveals secrets."""
+LOCAL_TYPES, LOCAL_NAMES = frozenset(_rows(_LOCAL).values()), frozenset(_rows(_LOCAL))
+"""Local file systems: they respond as long as the machine does."""
 
 _fstatfs = getattr(ctypes.CDLL(None, use_errno=True), "fstatfs", None) if os.name == "posix" else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Hashable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext
@@ -18,35 +19,23 @@ if TYPE_CHECKING:
 MAX_COPY_BYTES = 32 << 20
 
 
+@dataclass(slots=True)
 class BackendResult:
     """The result of a backend: a descriptor (-1 for what is never opened), its real path and its type."""
 
-    __slots__ = ("canonical", "fd", "first_bytes", "mode", "pseudo", "readable", "root", "status")
-
-    def __init__(
-        self,
-        fd: int,
-        root: Root,
-        canonical: str,
-        *,
-        mode: int,
-        readable: bool,
-        pseudo: bool | None = None,
-        first_bytes: bytes | None = None,
-        status: Status | None = None,
-    ) -> None:
-        self.fd = fd
-        self.root = root
-        self.canonical = canonical
-        self.mode = mode
-        self.readable = readable
-        """The file can be read from `fd`; otherwise `fd` only names it."""
-        self.pseudo = pseudo
-        """It belongs to a file system of kernel state; None: not checked yet."""
-        self.first_bytes = first_bytes
-        """The whole contents, where they are small and were read together with the opening."""
-        self.status = status
-        """The status of `fd` before anything was read; None: not requested, or incomplete."""
+    fd: int
+    root: Root
+    canonical: str
+    _: KW_ONLY
+    mode: int
+    readable: bool
+    """The file can be read from `fd`; otherwise `fd` only names it."""
+    pseudo: bool | None = None
+    """It belongs to a file system of kernel state; None: not checked yet."""
+    first_bytes: bytes | None = None
+    """The whole contents, where they are small and were read together with the opening."""
+    status: Status | None = None
+    """The status of `fd` before anything was read; None: not requested, or incomplete."""
 
 
 class LocalFile(Source):

@@ -11,6 +11,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eyespan.errors import OutsideRoot
@@ -158,16 +159,14 @@ class _Walker:
         return rest
 
 
+@dataclass(slots=True)
 class _Component:
     """One name in one open directory: its status, and a descriptor or, for a link, its target."""
 
-    __slots__ = ("fd", "readable", "status", "target")
-
-    def __init__(self, fd: int, status: os.stat_result, *, target: str | None = None, readable: bool = False) -> None:
-        self.fd = fd
-        self.status = status
-        self.target = target
-        self.readable = readable
+    fd: int
+    status: os.stat_result
+    target: str | None = None
+    readable: bool = False
 
     def close(self) -> None:
         fd, self.fd = self.fd, -1

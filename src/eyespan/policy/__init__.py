@@ -47,19 +47,8 @@ class Policy:
     """
 
     __slots__ = (
-        "_allow",
-        "_built_in",
-        "_directories",
-        "_given",
-        "_has_wide_rules",
-        "_host",
-        "_is_anchored",
-        "_roots",
-        "_search_word",
-        "_verdicts",
-        "_with_keys",
-        "allow",
-        "deny",
+        *("_allow", "_built_in", "_directories", "_given", "_has_wide_rules", "_host", "_is_anchored"),
+        *("_roots", "_search_word", "_verdicts", "_with_keys", "allow", "deny"),
     )
 
     def __init__(self, deny: Iterable[str] = (), allow: Iterable[str] = (), *, built_in: bool = True) -> None:

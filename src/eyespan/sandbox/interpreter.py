@@ -7,34 +7,18 @@ import sys
 from struct import error, unpack_from
 
 # Opened by name by the C library, its loader and Python's own modules when they are first needed. No secrets.
-_SYSTEM = (
-    "/lib",
-    "/lib64",
-    "/usr/lib",
-    "/usr/lib64",
-    "/usr/local/lib",
-    "/usr/local/lib64",
-    "/nix/store",
-    "/gnu/store",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.preload",
-    "/etc/localtime",
-    "/usr/share/zoneinfo",
-    "/etc/ssl/openssl.cnf",
-    "/etc/pki/tls/openssl.cnf",
-    "/etc/crypto-policies",
-    "/dev/urandom",
-)
-MIME_TYPES = (  # `mimetypes.knownfiles`, without the time that importing it takes
-    "/etc/mime.types",
-    "/etc/httpd/mime.types",
-    "/etc/httpd/conf/mime.types",
-    "/etc/apache/mime.types",
-    "/etc/apache2/mime.types",
-    "/usr/local/etc/httpd/conf/mime.types",
-    "/usr/local/lib/netscape/mime.types",
-    "/usr/local/etc/mime.types",
-)
+_SYSTEM = """
+    /lib /lib64 /usr/lib /usr/lib64 /usr/local/lib /usr/local/lib64 /nix/store /gnu/store /etc/ld.so.cache
+    /etc/ld.so.preload /etc/localtime /usr/share/zoneinfo /etc/ssl/openssl.cnf /etc/pki/tls/openssl.cnf
+    /etc/crypto-policies /dev/urandom
+"""
+_MIME_TYPES = """
+    /etc/mime.types /etc/httpd/mime.types /etc/httpd/conf/mime.types /etc/apache/mime.types
+    /etc/apache2/mime.types /usr/local/etc/httpd/conf/mime.types /usr/local/lib/netscape/mime.types
+    /usr/local/etc/mime.types
+"""
+MIME_TYPES = tuple(_MIME_TYPES.split())
+"""`mimetypes.knownfiles`, without the time that importing it takes."""
 
 
 def module_path() -> list[str]:
@@ -59,7 +43,7 @@ def readable() -> list[str]:
     for prefix in dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)):
         paths += [os.path.join(prefix, name) for name in ("lib", "lib64", "pyvenv.cfg", "share/zoneinfo")]
     paths += [entry for entry in os.environ.get("LD_LIBRARY_PATH", "").split(":") if os.path.isabs(entry)]
-    return list(dict.fromkeys([*paths, *_SYSTEM, *MIME_TYPES]))
+    return list(dict.fromkeys([*paths, *_SYSTEM.split(), *MIME_TYPES]))
 
 
 def executable() -> list[str]:

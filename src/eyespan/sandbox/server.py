@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 from eyespan.escape import visible
 from eyespan.guard import Root, mounts
-from eyespan.sandbox import interpreter, landlock, process, seccomp
+from eyespan.sandbox import decoder, interpreter, landlock, process, seccomp
 from eyespan.sandbox.seccomp import Check
 
 THREAD_END_SECONDS = 3.0
@@ -41,19 +41,8 @@ APPEND = landlock.WRITE_FILE | landlock.MAKE_FILE | landlock.REMOVE_FILE
 """The rights for a log with rotation: renaming removes one name and makes another."""
 
 ALLOWED = (
-    "descriptors",
-    "memory",
-    "signal handlers",
-    "threads",
-    "own facts",
-    "clocks and randomness",
-    "machine facts",
-    "files",
-    "written files",
-    "processes",
-    "a decoder's sandbox",
-    "pipes and events",
-    "open sockets",
+    *decoder.ALLOWED,
+    *("files", "written files", "processes", "a decoder's sandbox", "pipes and events", "open sockets"),
 )
 """The groups of calls that the server needs, the start of the worker included."""
 NETWORK = ("new sockets", "named sockets")
@@ -78,19 +67,10 @@ NETWORK_CHECKS = (
 )
 
 # To resolve an issuer's name and to verify its certificate.
-_RESOLVING = (
-    "/etc/resolv.conf",
-    "/etc/hosts",
-    "/etc/host.conf",
-    "/etc/nsswitch.conf",
-    "/etc/gai.conf",
-    "/etc/services",
-    "/etc/ssl/certs",
-    "/etc/pki/tls/certs",
-    "/etc/pki/ca-trust/extracted",
-    "/usr/share/ca-certificates",
-    "/usr/local/share/ca-certificates",
-)
+_RESOLVING = """
+    /etc/resolv.conf /etc/hosts /etc/host.conf /etc/nsswitch.conf /etc/gai.conf /etc/services /etc/ssl/certs
+    /etc/pki/tls/certs /etc/pki/ca-trust/extracted /usr/share/ca-certificates /usr/local/share/ca-certificates
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +202,7 @@ def _apply_landlock(needs: Needs) -> str:
         for path in needs.append:
             rules.allow_path(path, APPEND)
         if needs.ports is not None or needs.has_stores:
-            for path in (*_RESOLVING, *_certificates()):
+            for path in (*_RESOLVING.split(), *_certificates()):
                 rules.allow_path(path, READ)
         if rules.version >= landlock.NETWORK_SINCE:
             for port in needs.ports or ():

@@ -36,7 +36,6 @@ _END64 = Struct("<4sQ2H2L4Q")
 _LOCATOR64 = Struct("<4sLQL")
 _CENTRAL = Struct("<4sxB2xHH4xLLLHHH4x2xHL")
 _LOCAL = Struct("<4s5H3L2H")
-_LOCAL_LENGTHS = Struct("<4s2xH18x2H")
 """Of a local header: its flags, and the lengths of its name and its extra fields."""
 _MAX_COMMENT = 65535
 _BLOCK_BYTES = 256 * 1024

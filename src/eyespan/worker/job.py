@@ -15,16 +15,8 @@ from eyespan.worker import protocol
 Decoder = Callable[[BinaryIO, Mapping[str, Any]], tuple[Mapping[str, Any], list[bytes]]]
 
 CODECS = (
-    "ascii",
-    "cp437",
-    "cp1252",
-    "latin-1",
-    "utf-8-sig",
-    "utf-16",
-    "utf-16-be",
-    "utf-16-le",
-    "utf-32-be",
-    "utf-32-le",
+    *("ascii", "cp437", "cp1252", "latin-1", "utf-8-sig"),
+    *("utf-16", "utf-16-be", "utf-16-le", "utf-32-be", "utf-32-le"),
 )
 """Encodings that decoders and their libraries use by name. Each is a module that is imported when it is first used."""
 NO_OP_TASK = ""
