@@ -227,11 +227,7 @@ class Engine:
         guard = self.guard
         try:
             return blocking.within(
-                context,
-                lambda relay: work(guard.blocking(relay), relay),
-                key=self._mount(path),
-                path=path,
-                relay=relay,
+                context, lambda relay: work(guard.blocking(relay), relay), key=self._mount(path), path=path, relay=relay
             )
         except ReadError as error:
             error.path = error.path or path

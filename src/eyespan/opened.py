@@ -49,10 +49,7 @@ class Opened:
     an abandoned operation closes the file when it returns.
     """
 
-    __slots__ = (
-        *("_first_facts", "_outline", "_thread", "context", "kind", "observer", "policy", "request"),
-        "source",
-    )
+    __slots__ = (*("_first_facts", "_outline", "_thread", "context", "kind", "observer", "policy", "request"), "source")
 
     def __init__(
         self,

@@ -86,7 +86,7 @@ def test_a_directory_that_is_named_shows_its_files(tree):
         found = list(workspace.engine.walk("build", CallContext()))
         text = workspace.tool("native").call({"files": ["build/out.txt", "build?needle"]}).text
 
-    assert found == [("out.txt", None)]
+    assert found == [("out.txt", None, None)]
     assert text.count("needle") >= 2
 
 

@@ -38,8 +38,8 @@ DEFECTS = (
     Defect(
         name="attack: a decoder may use files",
         file=f"{SRC}/sandbox/decoder.py",
-        old='    "machine facts",\n)\n"""The groups of calls that a decoder needs.',
-        new='    "machine facts",\n    "files",\n)\n"""The groups of calls that a decoder needs.',
+        old='"machine facts")\n"""The groups of calls that a decoder needs.',
+        new='"machine facts", "files")\n"""The groups of calls that a decoder needs.',
         tests=ATTACK,
     ),
     Defect(

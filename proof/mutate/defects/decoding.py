@@ -150,8 +150,8 @@ DEFECTS = (
     Defect(
         name="a job may open files",
         file=f"{SRC}/sandbox/decoder.py",
-        old='    "descriptors",\n',
-        new='    "descriptors",\n    "files",\n',
+        old='ALLOWED = ("descriptors", ',
+        new='ALLOWED = ("descriptors", "files", ',
         tests="tests/sandbox/test_seccomp.py",
     ),
     Defect(

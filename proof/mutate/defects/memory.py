@@ -351,8 +351,8 @@ DEFECTS = (
     Defect(
         name="the detector of encodings runs in the main process",
         file=f"{SRC}/readers/text.py",
-        old="        opened.ask_encoding(context),\n",
-        new="        None,\n",
+        old="has_more else None, opened.ask_encoding(context)\n",
+        new="has_more else None, None\n",
         tests="tests/lines/test_detect.py -k loads_the_detector",
     ),
     Defect(

@@ -23,14 +23,7 @@ try:
     if environ.get("EYESPAN_PURE") == "1":
         raise ImportError("EYESPAN_PURE")
     from eyespan._native import _fast
-    from eyespan._native._fast import (
-        REVISION,
-        count,
-        longer,
-        nth,
-        number,
-        scan,
-    )
+    from eyespan._native._fast import REVISION, count, longer, nth, number, scan
 
     # The number in fast.c changes with the contract: an editable install may have an older build.
     if REVISION != 21:
@@ -43,13 +36,4 @@ except Exception:  # a build for another platform can fail in any way, and the t
 
     BACKEND = "python"
 
-__all__ = [
-    "BACKEND",
-    "count",
-    "longer",
-    "nth",
-    "number",
-    "open_beneath",
-    "scan",
-    "weigh_words",
-]
+__all__ = ["BACKEND", "count", "longer", "nth", "number", "open_beneath", "scan", "weigh_words"]

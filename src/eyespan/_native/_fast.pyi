@@ -36,14 +36,6 @@ def number(
     totals: Mapping[int, int] = ...,
 ) -> tuple[str, int]: ...
 def open_beneath(
-    directory: int,
-    path: str | bytes,
-    follow: bool,
-    types: bytes,
-    stay: bool,
-    most: int,
-    device: int,
-    handles: int,
-    /,
+    directory: int, path: str | bytes, follow: bool, types: bytes, stay: bool, most: int, device: int, handles: int, /
 ) -> Opened: ...
 def weigh_words(text: str, weights: bytes, /) -> int: ...

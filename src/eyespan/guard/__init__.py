@@ -183,11 +183,7 @@ class Guard:
         Raises: PolicyDenied.
         """
         guard = Guard(
-            self.roots,
-            self.policy.unless_zip(),
-            self.backend,
-            never_blocks=self._never_blocks,
-            context=self.context,
+            self.roots, self.policy.unless_zip(), self.backend, never_blocks=self._never_blocks, context=self.context
         )
         try:
             source = guard.open(path, lexical=lexical, follow=follow)

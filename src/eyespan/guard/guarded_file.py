@@ -44,14 +44,7 @@ class LocalFile(Source):
     __slots__ = ("_fd", "_status")
 
     def __init__(
-        self,
-        fd: int,
-        status: Status,
-        *,
-        asked: str,
-        path: str,
-        canonical: str,
-        first_bytes: bytes | None = None,
+        self, fd: int, status: Status, *, asked: str, path: str, canonical: str, first_bytes: bytes | None = None
     ) -> None:
         self._fd = fd
         self._status = status
@@ -119,15 +112,7 @@ class BlockingFile(LocalFile):
     __slots__ = ("_context", "_copies", "_copy")
 
     def __init__(
-        self,
-        fd: int,
-        status: Status,
-        *,
-        asked: str,
-        path: str,
-        canonical: str,
-        context: CallContext,
-        copies: bool,
+        self, fd: int, status: Status, *, asked: str, path: str, canonical: str, context: CallContext, copies: bool
     ) -> None:
         super().__init__(fd, status, asked=asked, path=path, canonical=canonical)
         self._context = context

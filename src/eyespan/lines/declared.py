@@ -77,10 +77,7 @@ def codec(name: str) -> str | None:
 
 
 def _declarations(first_bytes: bytes) -> Iterator[str]:
-    for pattern, data in (
-        (_XML, first_bytes[:XML_BYTES]),
-        (_CSS, first_bytes[:XML_BYTES]),
-    ):
+    for pattern, data in ((_XML, first_bytes[:XML_BYTES]), (_CSS, first_bytes[:XML_BYTES])):
         if found := pattern.match(data):
             yield found[1].decode("ascii")
     if _MARKUP.match(first_bytes) and (found := _META.search(first_bytes[:HTML_BYTES])):

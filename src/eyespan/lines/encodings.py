@@ -116,10 +116,7 @@ def by_bom(first_bytes: bytes) -> Encoding | None:
 
 
 def choose(
-    rule: str,
-    first_bytes: bytes,
-    read_more: Callable[[int, int], bytes] | None = None,
-    ask: Ask | None = None,
+    rule: str, first_bytes: bytes, read_more: Callable[[int, int], bytes] | None = None, ask: Ask | None = None
 ) -> Encoding:
     """Return the encoding to read with.
 

@@ -30,10 +30,7 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     facts, blobs = opened.decode(params, context)
     converted = ConvertedSource(blobs[0] if blobs else b"", opened.source)
     text_request = ReadRequest(
-        request.path,
-        limits=request.limits,
-        total=request.total,
-        counts_cut_chars=request.counts_cut_chars,
+        request.path, limits=request.limits, total=request.total, counts_cut_chars=request.counts_cut_chars
     )
     parts, _ = text.read_held(converted, text_request, selection, context)
     return opened.document(parts, facts)

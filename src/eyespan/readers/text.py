@@ -11,18 +11,7 @@ from eyespan.lines.encodings import UTF8, Encoding, choose, transcode
 from eyespan.lines.reader import LineReader
 from eyespan.lines.rows import Rows
 from eyespan.lines.whole import ConvertedSource, decoded
-from eyespan.model import (
-    Block,
-    CharRange,
-    Document,
-    Lines,
-    Part,
-    ReadRequest,
-    RowsPart,
-    Selection,
-    Tail,
-    TextPart,
-)
+from eyespan.model import Block, CharRange, Document, Lines, Part, ReadRequest, RowsPart, Selection, Tail, TextPart
 from eyespan.source import Source
 
 if TYPE_CHECKING:
@@ -135,10 +124,7 @@ def _encoding(opened: Opened, context: CallContext) -> Encoding:
     # To search a remote file for its first other character would take as long as a scan.
     has_more = not source.is_version and not (source.has_exact_size and len(first_bytes) == source.size_bytes)
     return choose(
-        opened.request.encoding,
-        first_bytes,
-        source.read_at if has_more else None,
-        opened.ask_encoding(context),
+        opened.request.encoding, first_bytes, source.read_at if has_more else None, opened.ask_encoding(context)
     )
 
 

@@ -22,15 +22,7 @@ _RESERVED_BYTES = 1 << 30 if "t" in getattr(sys, "abiflags", "") else 0
 _CLONE_THREAD = 0x00010000
 _F_DUPFD, _F_GETFD, _F_SETFD, _F_GETFL, _F_DUPFD_CLOEXEC = 0, 1, 2, 3, 1030
 
-ALLOWED = (
-    "descriptors",
-    "memory",
-    "signal handlers",
-    "threads",
-    "own facts",
-    "clocks and randomness",
-    "machine facts",
-)
+ALLOWED = ("descriptors", "memory", "signal handlers", "threads", "own facts", "clocks and randomness", "machine facts")
 """The groups of calls that a decoder needs. It writes its answer to an open socket with write()."""
 CHECKS = (
     Check("clone", 0, "has a bit", (_CLONE_THREAD,)),  # a thread, not a process

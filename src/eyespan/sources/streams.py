@@ -167,13 +167,7 @@ class PartwiseStream(Stream):
     """
 
     def __init__(
-        self,
-        below: Source,
-        checkpoint: int | None,
-        make: Callable[[], Codec],
-        magic: bytes,
-        *,
-        window_bytes: int,
+        self, below: Source, checkpoint: int | None, make: Callable[[], Codec], magic: bytes, *, window_bytes: int
     ) -> None:
         super().__init__(below, checkpoint or 0, magic)
         self._make = make
@@ -379,12 +373,7 @@ class _Zstd:
         return bytes(self._decoder.unused_data) + self._input[self._at :]
 
 
-STREAMS: dict[str, Callable[[Source, Any | None], Stream]] = {
-    "gzip": gzip,
-    "bzip2": bzip2,
-    "xz": xz,
-    "zstd": zstd,
-}
+STREAMS: dict[str, Callable[[Source, Any | None], Stream]] = {"gzip": gzip, "bzip2": bzip2, "xz": xz, "zstd": zstd}
 _SUFFIXES = {
     ".tgz": ".tar",
     ".tbz": ".tar",

@@ -34,16 +34,7 @@ _CORRUPT = "corrupt archive: invalid header"
 _CUT = "the archive ends within a header"
 _HEADER_TOO_LARGE = f"it has a header larger than {MAX_HEADER_BYTES >> 20} MiB"
 _HEADERS_TOO_LARGE = f"the headers of a member are larger than {MAX_EXTENSION_BYTES >> 20} MiB"
-_WHAT = {
-    b"0": FILE,
-    b"\0": FILE,
-    b"7": FILE,
-    b"S": FILE,
-    b"1": HARD_LINK,
-    b"2": LINK,
-    b"5": DIRECTORY,
-    b"D": DIRECTORY,
-}
+_WHAT = {b"0": FILE, b"\0": FILE, b"7": FILE, b"S": FILE, b"1": HARD_LINK, b"2": LINK, b"5": DIRECTORY, b"D": DIRECTORY}
 _CUT_NAME_CHARS = 90
 """The least length of a name that is cut to fit: the field has 100 bytes."""
 _LONG_NAME, _LONG_TARGET, _PAX_GLOBAL = b"L", b"K", b"g"

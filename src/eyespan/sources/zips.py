@@ -45,11 +45,7 @@ _ENCRYPTED, _UTF8 = 0x1, 0x800
 _UNIX = 3
 _UNICODE_PATH = 0x7075
 _STORED, _DEFLATED, _BZIP2, _ZSTD, _AES = 0, 8, 12, 93, 99
-_STREAMS = {
-    _DEFLATED: streams.deflate,
-    _BZIP2: streams.bzip2,
-    _ZSTD: streams.zstd,
-}
+_STREAMS = {_DEFLATED: streams.deflate, _BZIP2: streams.bzip2, _ZSTD: streams.zstd}
 _UNSUPPORTED = {1: "shrunk", 6: "imploded", 9: "deflate64", 14: "LZMA", 19: "LZ77", 95: "xz", 98: "PPMd"}
 _NO_DIRECTORY = "corrupt archive: no central directory"
 
@@ -74,13 +70,7 @@ def open_member(source: Source, entry: MemberEntry, path: str, context: CallCont
     if make is None:
         return packed
     return DecodedSource(
-        packed,
-        make,
-        path=path,
-        key="decoded",
-        context=context,
-        declared=entry.size_bytes,
-        checksum=entry.checksum,
+        packed, make, path=path, key="decoded", context=context, declared=entry.size_bytes, checksum=entry.checksum
     )
 
 

@@ -193,11 +193,7 @@ class ForkClient:
         finally:
             _close_socket(there)
         self.process, self._control = process, here
-        config = {
-            "memory_bytes": self._limits.memory_bytes,
-            "seconds": self._limits.seconds,
-            "parent": os.getpid(),
-        }
+        config = {"memory_bytes": self._limits.memory_bytes, "seconds": self._limits.seconds, "parent": os.getpid()}
         try:
             protocol.send(here, config, ())
         except OSError:
