@@ -71,3 +71,12 @@ def test_without_a_browser_no_file_is_written(tree, browser):
     with running(tree, "--no-open", **browser.environment) as (_, address, _):
         assert ask(address, "")[0].status == 200
         assert os.listdir(browser.environment["TMPDIR"]) == []
+
+
+def test_directories_may_be_arguments(tree, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    with running(tree, str(other), "--no-open") as (_, address, token):
+        _, data = ask(address, "api/state", Authorization=f"Bearer {token}")
+
+    assert json.loads(data)["roots"] == [str(tree), str(other)]

@@ -16,13 +16,14 @@ from eyespan.extras.http.page.api import Api, WorkspaceBackend
 from eyespan.extras.http.page.local_server import ViewServer
 
 HELP = """\
-usage: eyespan view [options]
+usage: eyespan view [DIR ...] [options]
 
 Opens a page in the browser that shows exactly what a model receives: choose a
 file and a dialect, and see every block with its tokens, what was left out, and
 why a read was refused. A second dialect stands beside the first.
 
   eyespan view
+  eyespan view ~/project                   another directory
   eyespan view --audit reads.jsonl         the reads of a running server, live
   eyespan view --why ~/.claude/projects    what the reads of your host cost
   eyespan view --no-open --port 8080       print the address only
@@ -54,8 +55,7 @@ def add_options(parser: Parser) -> None:
 
 def main(arguments: Arguments) -> int:
     """Serve the page until it is interrupted."""
-    arguments.reject_operands("view")
-    workspace = arguments.workspace()
+    workspace = arguments.workspace([*arguments.roots, *arguments.operands])
     transcripts = arguments.values.get("why")
     report = plugins.load(plugins.own("TRANSCRIPT_REPORT")[0])([transcripts], arguments) if transcripts else None
     try:
