@@ -6,8 +6,9 @@ Parts that are too large to compare closely are shown as removed and added as a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 from sys import getsizeof
 from typing import Any
 
@@ -109,44 +110,23 @@ Hunk = list[tuple[str, int, int, int, int]]
 
 def _hunks(before: Sequence[str], after: Sequence[str]) -> list[Hunk]:
     """Return groups of changes that lie close together, with the lines around them."""
-    start = 0
+    start = end = 0
     while start < min(len(before), len(after)) and before[start] == after[start]:
         start += 1
-    end = 0
     while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
         end += 1
-    old, new = before[start : len(before) - end], after[start : len(after) - end]
-    operations: Hunk = [("equal", 0, start, 0, start)] if start else []
-    if max(len(old), len(new)) > MAX_COMPARED or not old or not new:
-        operations.append(("replace", start, start + len(old), start, start + len(new)))
+    first, last = max(0, start - CONTEXT_LINES), max(0, end - CONTEXT_LINES)
+    old, new = before[first : len(before) - last], after[first : len(after) - last]
+    groups: Iterable[Hunk]
+    if max(len(old), len(new)) > MAX_COMPARED:
+        lead, old_end, new_end = start - first, len(old) - end + last, len(new) - end + last
+        replaced = ("replace", lead, old_end, lead, new_end)
+        groups = [[("equal", 0, lead, 0, lead), replaced, ("equal", old_end, len(old), new_end, len(new))]]
     else:
-        from difflib import SequenceMatcher
-
-        for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new).get_opcodes():
-            operations.append((tag, start + i1, start + i2, start + j1, start + j2))
-    if end:
-        operations.append(("equal", len(before) - end, len(before), len(after) - end, len(after)))
-    return _grouped(operations)
-
-
-def _grouped(operations: Hunk) -> list[Hunk]:
-    found: list[Hunk] = []
-    current: Hunk = []
-    for at, (tag, i1, i2, j1, j2) in enumerate(operations):
-        if tag != "equal":
-            current.append((tag, i1, i2, j1, j2))
-            continue
-        is_last = at == len(operations) - 1
-        if current and (is_last or i2 - i1 > 2 * CONTEXT_LINES):
-            shown = min(CONTEXT_LINES, i2 - i1)
-            found.append([*current, (tag, i1, i1 + shown, j1, j1 + shown)])
-            current = []
-        elif current:
-            current.append((tag, i1, i2, j1, j2))
-        if not current and not is_last:
-            shown = min(CONTEXT_LINES, i2 - i1)
-            current = [(tag, i2 - shown, i2, j2 - shown, j2)]
-    return [*found, current] if any(tag != "equal" for tag, *_ in current) else found
+        groups = SequenceMatcher(None, old, new).get_grouped_opcodes(CONTEXT_LINES)
+    return [
+        [(tag, i1 + first, i2 + first, j1 + first, j2 + first) for tag, i1, i2, j1, j2 in group] for group in groups
+    ]
 
 
 def _shown(hunk: Hunk, before: Sequence[str], after: Sequence[str], before_first: int, after_first: int) -> list[str]:
