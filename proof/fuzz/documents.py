@@ -118,11 +118,10 @@ class Pdf(Shown):
         return dice.choice(({"pages": "1-2"}, {"pages": "1"}, {"pages": "2-3"}))
 
     def seeds(self) -> list[bytes]:
-        from tests.extras.documents.pdf.test_tags import ROWS, tagged
         from tests.readers.pdf_files import pages, words
 
         cells = [(72 + 90 * column, 700 - 16 * row, f"r{row}c{column}") for row in range(5) for column in range(4)]
-        return [*super().seeds(), pages(words(*cells, (72, 500, "After the table"))), tagged(ROWS), _tiny_pdf()]
+        return [*super().seeds(), pages(words(*cells, (72, 500, "After the table"))), _tiny_pdf()]
 
 
 def _tiny_pdf() -> bytes:
