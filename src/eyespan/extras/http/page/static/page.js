@@ -37,7 +37,9 @@ async function ask(path, body) {
     options.headers["Content-Type"] = "application/json";
     options.body = JSON.stringify(body);
   }
-  const answer = await fetch(path, options).catch(() => { throw new Error("The server does not answer. Is the command that started this page still running?"); });
+  const answer = await fetch(path, options).catch(() => {
+    throw new Error("The server does not answer. Is the command that started this page still running?");
+  });
   if (answer.ok) return answer.json();
   if (answer.status === 401) {
     at("enter").hidden = false;
@@ -45,7 +47,11 @@ async function ask(path, body) {
   }
   const text = await answer.text();
   let message = `${answer.status} ${text}`;
-  try { message = JSON.parse(text).message ?? message; } catch { /* not JSON: the status and the text are shown */ }
+  try {
+    message = JSON.parse(text).message ?? message;
+  } catch {
+    /* not JSON: the status and the text are shown */
+  }
   throw new Error(message);
 }
 
@@ -66,7 +72,10 @@ const link = (values) => {
 
 function go(changes, isReplaced = false) {
   const next = link({ ...place(), ...changes });
-  if (next === location.hash) { apply(); return; }
+  if (next === location.hash) {
+    apply();
+    return;
+  }
   history[isReplaced ? "replaceState" : "pushState"](null, "", next);
   apply();
 }
@@ -94,9 +103,20 @@ function apply() {
     if (each === view) at(`show-${each}`).setAttribute("aria-current", "page");
     else at(`show-${each}`).removeAttribute("aria-current");
   }
-  document.title = VIEWS[view] ? `${VIEWS[view]} · eyespan` : now.file ? `${now.file} · eyespan` : "eyespan: what your agent sees";
-  if (view === "activity") { showFilters(now); look(); return; }
-  if (view === "why") { lookWhy(); return; }
+  document.title = VIEWS[view]
+    ? `${VIEWS[view]} · eyespan`
+    : now.file
+      ? `${now.file} · eyespan`
+      : "eyespan: what your agent sees";
+  if (view === "activity") {
+    showFilters(now);
+    look();
+    return;
+  }
+  if (view === "why") {
+    lookWhy();
+    return;
+  }
   const name = has(now.dialect) ? now.dialect : firstDialect();
   at("dialect").value = name;
   at("other").value = has(now.compare) ? now.compare : "";
@@ -107,19 +127,30 @@ function apply() {
   at("question").hidden = at("answers").hidden = !isCall;
   if (!isCall) at("outline").hidden = true;
   markFile(now.file);
-  if (!isCall) { shownCall = ""; showOverview(); return; }
+  if (!isCall) {
+    shownCall = "";
+    showOverview();
+    return;
+  }
   if (isNarrow()) at("files").open = false; // the answer comes first
   at("file-name").textContent = now.file ?? "";
   form(name, now.tool);
   const call = JSON.stringify([now.file, now.lines, name, now.tool, now.args, now.compare]);
-  if (call === shownCall) { arrange(); return; }
+  if (call === shownCall) {
+    arrange();
+    return;
+  }
   shownCall = call;
   show(name, toolOf(name, now.tool).name, requestOf(now));
 }
 
 function requestOf(now) {
   if (now.args) {
-    try { return { arguments: JSON.parse(now.args) }; } catch { trouble("The address has arguments that are not JSON."); }
+    try {
+      return { arguments: JSON.parse(now.args) };
+    } catch {
+      trouble("The address has arguments that are not JSON.");
+    }
   }
   const [first, last] = (now.lines ?? "").split("-").map(Number);
   return { file: { path: now.file ?? "", ...(first ? { first, last: last || first } : {}) } };
@@ -149,7 +180,11 @@ function directory(list, name, path) {
     inner.hidden = !isOpen;
     button.setAttribute("aria-expanded", String(isOpen));
     if (!isOpen || inner.childElementCount) return;
-    try { await fill(inner, path); } catch (error) { trouble(error.message); }
+    try {
+      await fill(inner, path);
+    } catch (error) {
+      trouble(error.message);
+    }
   };
   button.addEventListener("click", () => turn(inner.hidden));
   directories.set(path, turn);
@@ -158,7 +193,8 @@ function directory(list, name, path) {
 
 // Open the directories above a file.
 async function reveal(file) {
-  for (let slash = file.indexOf("/"); slash > -1; slash = file.indexOf("/", slash + 1)) await directories.get(file.slice(0, slash))?.(true);
+  for (let slash = file.indexOf("/"); slash > -1; slash = file.indexOf("/", slash + 1))
+    await directories.get(file.slice(0, slash))?.(true);
 }
 
 async function fill(list, path) {
@@ -188,8 +224,11 @@ function setStop(button) {
 
 function markFile(file) {
   for (const button of at("tree").querySelectorAll("button")) {
-    if (button.dataset.path === file) { button.setAttribute("aria-current", "true"); setStop(button); button.scrollIntoView({ block: "nearest" }); }
-    else button.removeAttribute("aria-current");
+    if (button.dataset.path === file) {
+      button.setAttribute("aria-current", "true");
+      setStop(button);
+      button.scrollIntoView({ block: "nearest" });
+    } else button.removeAttribute("aria-current");
   }
 }
 
@@ -204,9 +243,13 @@ at("tree").addEventListener("keydown", (event) => {
   else if (event.key === "ArrowUp") next = all[index - 1];
   else if (event.key === "Home") next = all[0];
   else if (event.key === "End") next = all.at(-1);
-  else if (event.key === "ArrowRight" && here?.hasAttribute("aria-expanded")) { if (isOpen) next = all[index + 1]; else here.click(); }
-  else if (event.key === "ArrowLeft") { if (isOpen) here.click(); else next = here?.closest("ul[role=group]")?.parentElement.querySelector("button"); }
-  else return;
+  else if (event.key === "ArrowRight" && here?.hasAttribute("aria-expanded")) {
+    if (isOpen) next = all[index + 1];
+    else here.click();
+  } else if (event.key === "ArrowLeft") {
+    if (isOpen) here.click();
+    else next = here?.closest("ul[role=group]")?.parentElement.querySelector("button");
+  } else return;
   event.preventDefault();
   next?.focus();
 });
@@ -219,24 +262,39 @@ function search() {
   const words = at("search").value.toLowerCase().split(/\s+/).filter(Boolean);
   at("found").hidden = !words.length;
   at("tree").hidden = words.length > 0;
-  if (!words.length) { at("found-count").textContent = ""; return; }
+  if (!words.length) {
+    at("found-count").textContent = "";
+    return;
+  }
   const name = (path) => path.slice(path.lastIndexOf("/") + 1).toLowerCase();
-  const hits = (survey?.files ?? []).map(([path]) => path).filter((path) => words.every((word) => path.toLowerCase().includes(word)));
-  hits.sort((one, other) => words.filter((word) => name(other).includes(word)).length - words.filter((word) => name(one).includes(word)).length || one.length - other.length);
+  const hits = (survey?.files ?? [])
+    .map(([path]) => path)
+    .filter((path) => words.every((word) => path.toLowerCase().includes(word)));
+  hits.sort(
+    (one, other) =>
+      words.filter((word) => name(other).includes(word)).length - words.filter((word) => name(one).includes(word)).length ||
+      one.length - other.length,
+  );
   const isPartial = survey && (!survey.is_complete || survey.count > survey.files.length);
-  at("found-count").textContent = `${count(hits.length, "file")}${hits.length > MAX_FOUND ? `, the first ${MAX_FOUND}` : ""}${isPartial ? "; not all files were searched" : ""}`;
-  at("found").replaceChildren(...hits.slice(0, MAX_FOUND).map((path) => {
-    const item = made("li");
-    item.append(made("a", path, { href: link({ ...place(), view: "", file: path, lines: "", args: "", tool: "" }) }));
-    return item;
-  }));
+  at("found-count").textContent =
+    `${count(hits.length, "file")}${hits.length > MAX_FOUND ? `, the first ${MAX_FOUND}` : ""}${isPartial ? "; not all files were searched" : ""}`;
+  at("found").replaceChildren(
+    ...hits.slice(0, MAX_FOUND).map((path) => {
+      const item = made("li");
+      item.append(made("a", path, { href: link({ ...place(), view: "", file: path, lines: "", args: "", tool: "" }) }));
+      return item;
+    }),
+  );
 }
 
 at("search").addEventListener("input", search);
 document.addEventListener("keydown", (event) => {
   const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
   if (event.target === at("search")) {
-    if (event.key === "Escape") { at("search").value = ""; search(); }
+    if (event.key === "Escape") {
+      at("search").value = "";
+      search();
+    }
     if (event.key === "Enter" || event.key === "ArrowDown") {
       const first = at("found").querySelector("a");
       if (event.key === "Enter") first?.click();
@@ -284,7 +342,10 @@ async function measure(limit) {
   isMeasuring = true;
   const names = [...new Set([at("host").value, has("native") ? "native" : at("host").value])];
   const isSlow = (path) => /\.(pdf|docx?|pptx?|xlsx?|od[tps])$/i.test(path); // decoded, so that they come last
-  const paths = bySize().slice(0, limit).map(([path]) => path).sort((one, other) => isSlow(one) - isSlow(other));
+  const paths = bySize()
+    .slice(0, limit)
+    .map(([path]) => path)
+    .sort((one, other) => isSlow(one) - isSlow(other));
   try {
     for (let start = 0; start < paths.length; start += BATCH) {
       progress = `Measuring: ${start.toLocaleString()} of ${count(paths.length, "file")}. `;
@@ -293,17 +354,30 @@ async function measure(limit) {
         let missing = paths.slice(start, start + BATCH).filter((path) => !(path in known));
         while (missing.length) {
           const found = (await ask("api/call", { dialect: name, files: missing })).costs;
-          found.forEach((cost, index) => { known[missing[index]] = cost; });
+          found.forEach((cost, index) => {
+            known[missing[index]] = cost;
+          });
           missing = missing.slice(found.length);
         }
       }
       showOverview();
     }
-  } catch (error) { trouble(error.message); } finally { isMeasuring = false; }
+  } catch (error) {
+    trouble(error.message);
+  } finally {
+    isMeasuring = false;
+  }
   showOverview();
 }
 
-const costText = (cost) => cost === null ? "refused" : cost === undefined ? "" : cost.is_whole ? cost.tokens : made("span", `over ${cost.tokens.toLocaleString()}`, { class: "number" });
+const costText = (cost) =>
+  cost === null
+    ? "refused"
+    : cost === undefined
+      ? ""
+      : cost.is_whole
+        ? cost.tokens
+        : made("span", `over ${cost.tokens.toLocaleString()}`, { class: "number" });
 
 function showOverview() {
   if (!survey || at("overview").hidden) return;
@@ -317,20 +391,39 @@ function showOverview() {
   const [before, after] = [sum(here), sum(native)];
   const strong = (number) => made("strong", number.toLocaleString());
   if (!measured.length) {
-    at("cost").textContent = `There ${survey.count === 1 ? "is" : "are"} ${count(survey.count, "file")} here.` + (isMeasuring ? " Measuring what reading them costs…" : survey.count ? " Choose one, or measure what reading them costs." : "");
+    at("cost").textContent =
+      `There ${survey.count === 1 ? "is" : "are"} ${count(survey.count, "file")} here.` +
+      (isMeasuring
+        ? " Measuring what reading them costs…"
+        : survey.count
+          ? " Choose one, or measure what reading them costs."
+          : "");
   } else {
-    const which = both.length === survey.count ? `these ${count(both.length, "file")}` : `${both.length.toLocaleString()} of these ${count(survey.count, "file")}`;
+    const which =
+      both.length === survey.count
+        ? `these ${count(both.length, "file")}`
+        : `${both.length.toLocaleString()} of these ${count(survey.count, "file")}`;
     at("cost").replaceChildren(`Reading ${which} costs `, strong(before), ` tokens in your host’s tool (${host})`);
     if (has("native") && host !== "native") {
       at("cost").append(", ", strong(after), " with native");
-      if (before) at("cost").append(after <= before ? `: ${Math.round(100 - (100 * after) / before)} % less` : `: ${Math.round((100 * after) / before - 100)} % more`);
+      if (before)
+        at("cost").append(
+          after <= before
+            ? `: ${Math.round(100 - (100 * after) / before)} % less`
+            : `: ${Math.round((100 * after) / before - 100)} % more`,
+        );
     }
     at("cost").append(".");
   }
   const most = Math.max(before, after, 1);
   at("bars").replaceChildren();
   if (both.length) {
-    for (const [name, number, kind] of has("native") && host !== "native" ? [[host, before, "host"], ["native", after, "native"]] : [[host, before, "host"]]) {
+    for (const [name, number, kind] of has("native") && host !== "native"
+      ? [
+          [host, before, "host"],
+          ["native", after, "native"],
+        ]
+      : [[host, before, "host"]]) {
       const bar = drawn("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
       bar.append(drawn("rect", { width: (100 * number) / most, height: 10, class: kind }));
       at("bars").append(made("span", name), bar, made("span", number.toLocaleString(), { class: "number" }));
@@ -339,36 +432,54 @@ function showOverview() {
   const refused = measured.filter((path) => here[path] === null).length;
   const lost = measured.filter((path) => native[path] === null).length;
   const notes = isMeasuring ? [progress] : [];
-  if (measured.length) notes.push("Each number is for the whole file, in as many calls as the tool needs; what a tool cuts from long lines is not counted.");
+  if (measured.length)
+    notes.push(
+      "Each number is for the whole file, in as many calls as the tool needs; what a tool cuts from long lines is not counted.",
+    );
   if (refused) notes.push(`${host} refuses ${count(refused, "file")}; ${refused === 1 ? "it does" : "they do"} not count.`);
   if (lost && host !== "native" && has("native")) notes.push(`native refuses ${count(lost, "file")}.`);
   const long = measured.length - both.length - measured.filter((path) => here[path] === null || native[path] === null).length;
-  if (long > 0) notes.push(`${count(long, "file")} cannot be read whole by both, or not in 20 calls, and ${long === 1 ? "does" : "do"} not count.`);
+  if (long > 0)
+    notes.push(
+      `${count(long, "file")} cannot be read whole by both, or not in 20 calls, and ${long === 1 ? "does" : "do"} not count.`,
+    );
   if (!survey.is_complete || survey.count > survey.files.length) notes.push("There are more files than are listed here.");
-  notes.push("Directories of version control and of installed packages, and what ignore files name, are left out.", ...survey.errors);
+  notes.push(
+    "Directories of version control and of installed packages, and what ignore files name, are left out.",
+    ...survey.errors,
+  );
   at("cost-note").textContent = notes.join(" ");
   const left = survey.files.length - measured.length;
   at("measure").hidden = isMeasuring || left < 1;
   at("measure").textContent = measured.length ? `Measure the other ${left.toLocaleString()}` : `Measure ${count(left, "file")}`;
   at("largest-host").textContent = host;
-  at("largest").tBodies[0].replaceChildren(...files.slice(0, 10).map(([path, size]) =>
-    row([fileLink(path), size, costText(here[path]), costText(native[path])])));
+  at("largest").tBodies[0].replaceChildren(
+    ...files.slice(0, 10).map(([path, size]) => row([fileLink(path), size, costText(here[path]), costText(native[path])])),
+  );
   at("hidden-rules").replaceChildren();
-  if (survey.hidden === null) at("hidden-text").textContent = "The rules of this server hide names that its callers may not read. A read of one names its rule.";
+  if (survey.hidden === null)
+    at("hidden-text").textContent =
+      "The rules of this server hide names that its callers may not read. A read of one names its rule.";
   else {
     const total = survey.hidden.reduce((all, [, number]) => all + number, 0);
-    at("hidden-text").textContent = total ? `Rules hide ${count(total, "name")} from every tool:` : "Nothing here. Names such as .env or private keys would be hidden from every tool.";
+    at("hidden-text").textContent = total
+      ? `Rules hide ${count(total, "name")} from every tool:`
+      : "Nothing here. Names such as .env or private keys would be hidden from every tool.";
     at("hidden-rules").append(...survey.hidden.map(([rule, number]) => made("li", `${rule}  ×${number.toLocaleString()}`)));
   }
 }
 
-const fileLink = (path) => !path ? "" : made("a", path, { href: link({ ...place(), view: "", file: path, lines: "", args: "", tool: "" }) });
+const fileLink = (path) =>
+  !path ? "" : made("a", path, { href: link({ ...place(), view: "", file: path, lines: "", args: "", tool: "" }) });
 at("measure").addEventListener("click", () => measure(survey.files.length));
-at("host").addEventListener("change", () => { showOverview(); if (server.is_local) measure(AT_START); });
+at("host").addEventListener("change", () => {
+  showOverview();
+  if (server.is_local) measure(AT_START);
+});
 
 // --- the form of a tool --------------------------------------------------------------------------------------------
 
-const typeOf = (schema) => (Array.isArray(schema.type) ? schema.type[0] : schema.type ?? "any");
+const typeOf = (schema) => (Array.isArray(schema.type) ? schema.type[0] : (schema.type ?? "any"));
 
 function field(name, schema) {
   if (schema.enum) {
@@ -415,7 +526,11 @@ function setForm(values) {
 function valueOf(text, kind) {
   if (kind === "string") return text;
   if (kind === "any" && !/^\s*[[{"]/.test(text)) return text;
-  try { return JSON.parse(text); } catch { return kind === "array" ? [text] : text; }
+  try {
+    return JSON.parse(text);
+  } catch {
+    return kind === "array" ? [text] : text;
+  }
 }
 
 function given() {
@@ -433,7 +548,10 @@ function given() {
 // The text of a block: line numbers apart, the rest in the styles that the server found.
 function codeOf(block) {
   const pre = made("pre", undefined, { tabindex: "0" });
-  if (!block.styles) { pre.textContent = block.text; return pre; }
+  if (!block.styles) {
+    pre.textContent = block.text;
+    return pre;
+  }
   block.text.split("\n").forEach((line, index) => {
     const [size, pieces] = block.styles[index];
     const characters = [...line]; // lengths count characters, not units of UTF-16
@@ -450,10 +568,21 @@ function codeOf(block) {
 }
 
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
-const python = (value) => JSON.stringify(value, null, 1).replace(/\n\s*/g, " ").replace(/("(?:[^"\\]|\\.)*")|\btrue\b|\bfalse\b|\bnull\b/g,
-  (all, text) => text ?? { true: "True", false: "False", null: "None" }[all]);
+const python = (value) =>
+  JSON.stringify(value, null, 1)
+    .replace(/\n\s*/g, " ")
+    .replace(
+      /("(?:[^"\\]|\\.)*")|\btrue\b|\bfalse\b|\bnull\b/g,
+      (all, text) => text ?? { true: "True", false: "False", null: "None" }[all],
+    );
 
-const COPY_TITLES = { Call: "the call as JSON", Answer: "the text that the model receives", curl: "the call to a server over HTTP", Python: "the call as a program", Host: "the entry of this server in a host’s configuration" };
+const COPY_TITLES = {
+  Call: "the call as JSON",
+  Answer: "the text that the model receives",
+  curl: "the call to a server over HTTP",
+  Python: "the call as a program",
+  Host: "the entry of this server in a host’s configuration",
+};
 
 // What the copy buttons copy.
 function copies(name, toolName, answer) {
@@ -475,11 +604,17 @@ function copies(name, toolName, answer) {
       "from eyespan import Workspace",
       "",
       `with Workspace(${python(root)}) as workspace:`,
-      only ? `    tool = workspace.tool(${python(name)})` : `    tool = {tool.spec.name: tool for tool in workspace.toolset(${python(name)})}[${python(toolName)}]`,
+      only
+        ? `    tool = workspace.tool(${python(name)})`
+        : `    tool = {tool.spec.name: tool for tool in workspace.toolset(${python(name)})}[${python(toolName)}]`,
       `    reply = tool.call(${python(answer.arguments)})`,
       "    print(reply.text)",
     ].join("\n"),
-    Host: JSON.stringify({ mcpServers: { eyespan: { command: "eyespan", args: ["serve", "--dialect", name, ...server.roots] } } }, null, 2),
+    Host: JSON.stringify(
+      { mcpServers: { eyespan: { command: "eyespan", args: ["serve", "--dialect", name, ...server.roots] } } },
+      null,
+      2,
+    ),
   };
 }
 
@@ -492,13 +627,19 @@ async function copy(title, text) {
     at("copied").textContent = "The browser does not allow copying here.";
   }
   clearTimeout(toast);
-  toast = setTimeout(() => { at("copied").textContent = ""; }, 3000);
+  toast = setTimeout(() => {
+    at("copied").textContent = "";
+  }, 3000);
 }
 
 function shown(name, toolName, answer) {
   const part = made("article", undefined, { class: "answer card", "aria-label": `The answer of ${name}` });
   const title = made("h2", `${name}: `);
-  title.append(made("strong", count(answer.tokens, "token")), " ", made("small", `${count(answer.blocks.length, "block")}, ${answer.ms} ms`, { class: "facts" }));
+  title.append(
+    made("strong", count(answer.tokens, "token")),
+    " ",
+    made("small", `${count(answer.blocks.length, "block")}, ${answer.ms} ms`, { class: "facts" }),
+  );
   part.append(title);
   part.append(made("p", `${toolName} ${JSON.stringify(answer.arguments)}`, { class: "facts call" }));
   const tools = made("div", undefined, { class: "tools", role: "group", "aria-label": "Copy" });
@@ -509,7 +650,8 @@ function shown(name, toolName, answer) {
     tools.append(button);
   }
   part.append(tools);
-  if (answer.error) part.append(made("p", `refused: ${answer.error.code}` + (answer.rule ? ` (rule ${answer.rule})` : ""), { class: "refused" }));
+  if (answer.error)
+    part.append(made("p", `refused: ${answer.error.code}` + (answer.rule ? ` (rule ${answer.rule})` : ""), { class: "refused" }));
   const isMixed = new Set(answer.blocks.map((block) => block.type === "text")).size > 1; // pages beside their text
   const blocks = made("div", undefined, { class: isMixed ? "blocks beside" : "blocks" });
   for (const block of answer.blocks) {
@@ -518,7 +660,13 @@ function shown(name, toolName, answer) {
     if (block.type === "text" && answer.blocks.length === 1) cell.append(codeOf(block));
     else if (block.type === "text") cell.append(made("p", `text${tokens}`, { class: "facts" }), codeOf(block));
     else cell.append(made("p", `${block.type}, ${block.media_type}${tokens}`, { class: "facts" }));
-    if (block.type === "image") cell.append(made("img", undefined, { alt: "The image that the model receives", src: `data:${block.media_type};base64,${block.data}` }));
+    if (block.type === "image")
+      cell.append(
+        made("img", undefined, {
+          alt: "The image that the model receives",
+          src: `data:${block.media_type};base64,${block.data}`,
+        }),
+      );
     blocks.append(cell);
   }
   part.append(blocks);
@@ -530,7 +678,18 @@ function shown(name, toolName, answer) {
     part.append(nextButton("Show the first pages beside the text", name, toolName, { files: `${answer.file.path}:p1-4` }));
   }
   const facts = Object.entries(answer.facts).filter(([key]) => key !== "left_out" && key !== "tokens");
-  part.append(made("p", facts.map(([key, value]) => `${key.replaceAll("_", " ")}: ${typeof value === "number" ? value.toLocaleString() : JSON.stringify(value)}`).join(" · "), { class: "facts" }));
+  part.append(
+    made(
+      "p",
+      facts
+        .map(
+          ([key, value]) =>
+            `${key.replaceAll("_", " ")}: ${typeof value === "number" ? value.toLocaleString() : JSON.stringify(value)}`,
+        )
+        .join(" · "),
+      { class: "facts" },
+    ),
+  );
   for (const note of answer.notes) part.append(made("p", note, { class: "facts" }));
   return part;
 }
@@ -571,7 +730,10 @@ async function show(name, toolName, request) {
     arrange();
     showOutline();
   } catch (error) {
-    if (mine === latest) { trouble(error.message); shownCall = ""; }
+    if (mine === latest) {
+      trouble(error.message);
+      shownCall = "";
+    }
   } finally {
     if (mine === latest) at("answers").removeAttribute("aria-busy");
   }
@@ -600,10 +762,18 @@ function pairs(one, other) {
     for (; step < LOOKED_AHEAD && skipLeft < 0; step += 1) {
       for (let part = 0; part <= step && skipLeft < 0; part += step || 1) {
         // A few lines of one side alone are likelier than a change of both: look along both edges only.
-        if (left + part < one.length && right + step - part < other.length && bare(one[left + part]) === bare(other[right + step - part])) [skipLeft, skipRight] = [part, step - part];
+        if (
+          left + part < one.length &&
+          right + step - part < other.length &&
+          bare(one[left + part]) === bare(other[right + step - part])
+        )
+          [skipLeft, skipRight] = [part, step - part];
       }
     }
-    if (skipLeft < 0) { rows.push([one[left++], null], [null, other[right++]]); continue; }
+    if (skipLeft < 0) {
+      rows.push([one[left++], null], [null, other[right++]]);
+      continue;
+    }
     while (skipLeft-- > 0) rows.push([one[left++], null]);
     while (skipRight-- > 0) rows.push([null, other[right++]]);
     rows.push([one[left++], other[right++]]);
@@ -614,11 +784,19 @@ function pairs(one, other) {
 }
 
 function difference([name, , answer], [other, , otherAnswer]) {
-  const lines = (each) => each.blocks.map((block) => block.text ?? `[${block.type}, ${block.media_type}]`).join("\n").split("\n");
+  const lines = (each) =>
+    each.blocks
+      .map((block) => block.text ?? `[${block.type}, ${block.media_type}]`)
+      .join("\n")
+      .split("\n");
   const part = made("article", undefined, { class: "answer card", "aria-label": `Differences of ${name} and ${other}` });
   const saved = answer.tokens - otherAnswer.tokens;
   part.append(made("h2", `${name}: ${count(answer.tokens, "token")}, ${other}: ${count(otherAnswer.tokens, "token")}`));
-  part.append(made("p", saved ? `${saved > 0 ? other : name} needs ${count(Math.abs(saved), "token")} fewer.` : "Both need the same.", { class: "facts" }));
+  part.append(
+    made("p", saved ? `${saved > 0 ? other : name} needs ${count(Math.abs(saved), "token")} fewer.` : "Both need the same.", {
+      class: "facts",
+    }),
+  );
   const table = made("table", undefined, { class: "diff" });
   const head = made("thead");
   head.append(made("tr"));
@@ -626,7 +804,10 @@ function difference([name, , answer], [other, , otherAnswer]) {
   const body = made("tbody");
   for (const [one, two] of pairs(lines(answer), lines(otherAnswer))) {
     const line = made("tr");
-    line.append(made("td", one ?? "", { class: two === null ? "left" : one === null ? "" : "same" }), made("td", two ?? "", { class: one === null ? "right" : two === null ? "" : "same" }));
+    line.append(
+      made("td", one ?? "", { class: two === null ? "left" : one === null ? "" : "same" }),
+      made("td", two ?? "", { class: one === null ? "right" : two === null ? "" : "same" }),
+    );
     body.append(line);
   }
   table.append(head, body);
@@ -646,33 +827,62 @@ async function showOutline() {
   try {
     const answer = await ask("api/call", { dialect: "native", arguments: { files: file, outline: true } });
     if (outlineOf !== file) return;
-    const symbols = (answer.blocks[0]?.text ?? "").split("\n").map((line) => /^( *)(\d+)(?:-(\d+))? (.*)$/.exec(line)).filter(Boolean);
-    at("symbols").replaceChildren(...symbols.map(([, indent, first, last, text]) => {
-      const item = made("li", undefined, { class: `depth-${Math.min(3, indent.length / 2)}` });
-      const button = made("button", text, { type: "button", title: `lines ${first}-${last ?? first}` });
-      button.addEventListener("click", () => go({ file, lines: `${first}-${last ?? first}`, args: "", tool: "" }));
-      item.append(button);
-      return item;
-    }));
+    const symbols = (answer.blocks[0]?.text ?? "")
+      .split("\n")
+      .map((line) => /^( *)(\d+)(?:-(\d+))? (.*)$/.exec(line))
+      .filter(Boolean);
+    at("symbols").replaceChildren(
+      ...symbols.map(([, indent, first, last, text]) => {
+        const item = made("li", undefined, { class: `depth-${Math.min(3, indent.length / 2)}` });
+        const button = made("button", text, { type: "button", title: `lines ${first}-${last ?? first}` });
+        button.addEventListener("click", () => go({ file, lines: `${first}-${last ?? first}`, args: "", tool: "" }));
+        item.append(button);
+        return item;
+      }),
+    );
     if (!symbols.length) at("symbols").append(made("li", "No symbols were found in this file.", { class: "facts" }));
-  } catch (error) { trouble(error.message); outlineOf = ""; }
+  } catch (error) {
+    trouble(error.message);
+    outlineOf = "";
+  }
 }
 
 const MAX_CALLS = 50;
-const calls = () => { try { return JSON.parse(sessionStorage.getItem(`${KEY} calls`)) ?? []; } catch { return []; } };
+const calls = () => {
+  try {
+    return JSON.parse(sessionStorage.getItem(`${KEY} calls`)) ?? [];
+  } catch {
+    return [];
+  }
+};
 
 function note([name, toolName, answer]) {
-  const entry = { hash: location.hash, text: `${name}: ${toolName} ${JSON.stringify(answer.arguments)}`, tokens: answer.tokens, time: Date.now() };
-  sessionStorage.setItem(`${KEY} calls`, JSON.stringify([entry, ...calls().filter((each) => each.hash !== entry.hash)].slice(0, MAX_CALLS)));
+  const entry = {
+    hash: location.hash,
+    text: `${name}: ${toolName} ${JSON.stringify(answer.arguments)}`,
+    tokens: answer.tokens,
+    time: Date.now(),
+  };
+  sessionStorage.setItem(
+    `${KEY} calls`,
+    JSON.stringify([entry, ...calls().filter((each) => each.hash !== entry.hash)].slice(0, MAX_CALLS)),
+  );
   showCalls();
 }
 
 function showCalls() {
-  at("calls").replaceChildren(...calls().map((entry) => {
-    const item = made("li");
-    item.append(made("a", `${entry.text} · ${count(entry.tokens, "token")}`, { href: entry.hash, title: new Date(entry.time).toLocaleTimeString() }));
-    return item;
-  }));
+  at("calls").replaceChildren(
+    ...calls().map((entry) => {
+      const item = made("li");
+      item.append(
+        made("a", `${entry.text} · ${count(entry.tokens, "token")}`, {
+          href: entry.hash,
+          title: new Date(entry.time).toLocaleTimeString(),
+        }),
+      );
+      return item;
+    }),
+  );
   if (!calls().length) at("calls").append(made("li", "No calls yet.", { class: "facts" }));
 }
 
@@ -686,8 +896,10 @@ function row(cells) {
   const line = made("tr");
   for (const cell of cells) {
     const column = made("td");
-    if (cell instanceof Node) { column.append(cell); column.className = { A: "path", SPAN: cell.className }[cell.tagName] ?? ""; }
-    else {
+    if (cell instanceof Node) {
+      column.append(cell);
+      column.className = { A: "path", SPAN: cell.className }[cell.tagName] ?? "";
+    } else {
       column.textContent = cell === null || cell === undefined ? "" : typeof cell === "number" ? cell.toLocaleString() : cell;
       if (typeof cell === "number") column.className = "number";
     }
@@ -701,11 +913,23 @@ function heat(file) {
   if (!file.heat.length) return "";
   const end = file.heat.at(-1).last;
   const most = Math.max(...file.heat.map((part) => part.reads));
-  const strip = drawn("svg", { class: "heat", viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img", "aria-label": `lines 1 to ${end}` });
+  const strip = drawn("svg", {
+    class: "heat",
+    viewBox: "0 0 100 10",
+    preserveAspectRatio: "none",
+    role: "img",
+    "aria-label": `lines 1 to ${end}`,
+  });
   for (const part of file.heat) {
     const x = (100 * (part.first - 1)) / end;
     const width = Math.max(1, (100 * (part.last - part.first + 1)) / end);
-    strip.append(drawn("rect", { x, y: 0, width, height: 10, "fill-opacity": 0.25 + (0.75 * part.reads) / most }, `lines ${part.first}-${part.last}: ${count(part.reads, "read")}`));
+    strip.append(
+      drawn(
+        "rect",
+        { x, y: 0, width, height: 10, "fill-opacity": 0.25 + (0.75 * part.reads) / most },
+        `lines ${part.first}-${part.last}: ${count(part.reads, "read")}`,
+      ),
+    );
   }
   const cell = made("div", undefined, { class: "lines" });
   const ranges = [];
@@ -713,7 +937,17 @@ function heat(file) {
     if (ranges.at(-1)?.[1] === first - 1) ranges.at(-1)[1] = last;
     else ranges.push([first, last]);
   }
-  cell.append(strip, made("span", ranges.slice(0, 6).map((range) => range.join("-")).join(", ") + (ranges.length > 6 ? " …" : ""), { class: "facts" }));
+  cell.append(
+    strip,
+    made(
+      "span",
+      ranges
+        .slice(0, 6)
+        .map((range) => range.join("-"))
+        .join(", ") + (ranges.length > 6 ? " …" : ""),
+      { class: "facts" },
+    ),
+  );
   return cell;
 }
 
@@ -740,7 +974,12 @@ function showFilters(now) {
   if (document.activeElement !== at("filters").elements.match) at("filters").elements.match.value = now.match ?? "";
 }
 
-const duration = (seconds) => (seconds < 120 ? count(Math.round(seconds), "second") : seconds < 7200 ? `${Math.round(seconds / 60)} minutes` : `${Math.round(seconds / 3600)} hours`);
+const duration = (seconds) =>
+  seconds < 120
+    ? count(Math.round(seconds), "second")
+    : seconds < 7200
+      ? `${Math.round(seconds / 60)} minutes`
+      : `${Math.round(seconds / 3600)} hours`;
 
 // Tokens and calls in equal steps of time.
 function chart(some) {
@@ -755,45 +994,93 @@ function chart(some) {
   const bins = Array.from({ length: STEPS }, () => ({ tokens: 0, calls: 0 }));
   for (const event of some) {
     const bin = bins[Math.floor((Date.parse(event.time) - start) / step)];
-    if (bin) { bin.tokens += event.tokens ?? 0; bin.calls += 1; }
+    if (bin) {
+      bin.tokens += event.tokens ?? 0;
+      bin.calls += 1;
+    }
   }
   const [tokens, reads] = [Math.max(1, ...bins.map((bin) => bin.tokens)), Math.max(1, ...bins.map((bin) => bin.calls))];
   bins.forEach((bin, index) => {
     const height = (74 * bin.tokens) / tokens;
-    if (bin.calls) at("timeline").append(drawn("rect", { x: index * 10 + 1, y: 80 - height, width: 8, height }, `${new Date(start + index * step).toLocaleTimeString()}: ${count(bin.tokens, "token")}, ${count(bin.calls, "call")}`));
+    if (bin.calls)
+      at("timeline").append(
+        drawn(
+          "rect",
+          { x: index * 10 + 1, y: 80 - height, width: 8, height },
+          `${new Date(start + index * step).toLocaleTimeString()}: ${count(bin.tokens, "token")}, ${count(bin.calls, "call")}`,
+        ),
+      );
   });
-  at("timeline").append(drawn("path", { d: `M${bins.map((bin, index) => `${index * 10 + 5} ${78 - (74 * bin.calls) / reads}`).join("L")}` }));
+  at("timeline").append(
+    drawn("path", { d: `M${bins.map((bin, index) => `${index * 10 + 5} ${78 - (74 * bin.calls) / reads}`).join("L")}` }),
+  );
   const most = `at most ${count(tokens, "token")} and ${count(reads, "call")} in ${duration(step / 1000)}`;
   at("timeline").setAttribute("aria-label", most);
-  at("chart-range").textContent = `${new Date(start).toLocaleString()} to ${new Date(Math.max(...times)).toLocaleString()}, ${most}`;
+  at("chart-range").textContent =
+    `${new Date(start).toLocaleString()} to ${new Date(Math.max(...times)).toLocaleString()}, ${most}`;
 }
 
 function showActivity() {
   const now = place();
   showFilters(now);
   const { totals, log } = activity;
-  at("totals").replaceChildren(...[
-    [totals.reads, "reads"],
-    [totals.tokens, "tokens, about"],
-    [totals.bytes, "bytes"],
-    [totals.refused, "refused"],
-    [totals.again_tokens, `tokens read again unchanged, in ${count(totals.again, "read")}`],
-  ].map(([number, text]) => { const box = made("div"); box.append(made("strong", number.toLocaleString()), made("span", text)); return box; }));
+  at("totals").replaceChildren(
+    ...[
+      [totals.reads, "reads"],
+      [totals.tokens, "tokens, about"],
+      [totals.bytes, "bytes"],
+      [totals.refused, "refused"],
+      [totals.again_tokens, `tokens read again unchanged, in ${count(totals.again, "read")}`],
+    ].map(([number, text]) => {
+      const box = made("div");
+      box.append(made("strong", number.toLocaleString()), made("span", text));
+      return box;
+    }),
+  );
   at("nothing").hidden = events.length > 0;
   at("nothing").textContent = log
     ? "No reads in the log yet."
     : "No reads yet. Reads of this page appear here, and those of a server with `eyespan view --audit FILE` or `eyespan serve --http ... --view`.";
   const match = (now.match ?? "").toLowerCase();
-  const some = events.filter((event) => Object.entries(FILTERS).every(([name, valueFor]) => !now[name] || valueFor(event) === now[name]) && pathOf(event).toLowerCase().includes(match));
-  at("filtered").textContent = `${some.length.toLocaleString()} of ${count(events.length, "call")}, ${count(some.reduce((sum, event) => sum + (event.tokens ?? 0), 0), "token")}` + (some.length > 200 ? "; the latest 200 are listed" : "") + (log ? `; from ${log}` : "");
+  const some = events.filter(
+    (event) =>
+      Object.entries(FILTERS).every(([name, valueFor]) => !now[name] || valueFor(event) === now[name]) &&
+      pathOf(event).toLowerCase().includes(match),
+  );
+  at("filtered").textContent =
+    `${some.length.toLocaleString()} of ${count(events.length, "call")}, ${count(
+      some.reduce((sum, event) => sum + (event.tokens ?? 0), 0),
+      "token",
+    )}` +
+    (some.length > 200 ? "; the latest 200 are listed" : "") +
+    (log ? `; from ${log}` : "");
   chart(some);
   const paths = new Set(some.map(pathOf));
   const isFiltered = some.length < events.length;
   at("heat-title").textContent = isFiltered ? "Files of these reads, with the sums of all their reads" : "Files";
-  at("heat").tBodies[0].replaceChildren(...activity.files.filter((file) => !isFiltered || paths.has(file.path)).slice(0, 100).map((file) =>
-    row([fileLink(file.path), file.reads, file.again, file.refused, file.bytes, file.tokens, heat(file)])));
-  at("events").tBodies[0].replaceChildren(...some.slice(0, 200).map((event) =>
-    row([clock(event.time), event.caller, event.dialect, fileLink(pathOf(event)), event.range ?? "", resultOf(event) + (event.rule ? ` (${event.rule})` : ""), event.tokens ?? "", event.bytes, event.ms])));
+  at("heat").tBodies[0].replaceChildren(
+    ...activity.files
+      .filter((file) => !isFiltered || paths.has(file.path))
+      .slice(0, 100)
+      .map((file) => row([fileLink(file.path), file.reads, file.again, file.refused, file.bytes, file.tokens, heat(file)])),
+  );
+  at("events").tBodies[0].replaceChildren(
+    ...some
+      .slice(0, 200)
+      .map((event) =>
+        row([
+          clock(event.time),
+          event.caller,
+          event.dialect,
+          fileLink(pathOf(event)),
+          event.range ?? "",
+          resultOf(event) + (event.rule ? ` (${event.rule})` : ""),
+          event.tokens ?? "",
+          event.bytes,
+          event.ms,
+        ]),
+      ),
+  );
 }
 
 async function look() {
@@ -809,7 +1096,9 @@ async function look() {
       events = [...found.events.reverse(), ...events].sort(latestFirst).slice(0, 5000);
       showActivity();
     } // otherwise what is there stays, so that it can be selected
-  } catch (error) { trouble(error.message); }
+  } catch (error) {
+    trouble(error.message);
+  }
 }
 
 at("filters").addEventListener("input", (event) => {
@@ -832,7 +1121,9 @@ async function lookWhy() {
   try {
     report = await ask("api/why");
     showWhy();
-  } catch (error) { trouble(error.message); }
+  } catch (error) {
+    trouble(error.message);
+  }
 }
 
 const share = (part, whole) => `${Math.round((100 * part) / Math.max(1, whole))} %`;
@@ -842,30 +1133,61 @@ function showWhy() {
   const strong = (number) => made("strong", number.toLocaleString());
   const { compared } = report;
   if (report.reads) {
-    at("why-lead").replaceChildren(`${count(report.reads, "read")} of ${report.hosts.join(", ")} cost `, strong(report.tokens), " tokens. ",
-      strong(report.held_tokens), ` of them (${share(report.held_tokens, report.tokens)}) showed lines that the model already had, unchanged.`);
-  } else at("why-lead").textContent = report.error ?? (report.is_complete ? "There are no reads in these transcripts." : "Reading the transcripts…");
-  at("why-note").textContent = `${report.is_complete ? "" : "Counting: "}${count(report.transcripts, "transcript")}; ${count(report.repeated_reads, "read")} showed nothing new. Tokens are estimates.${report.error && report.reads ? ` ${report.error}` : ""}`;
+    at("why-lead").replaceChildren(
+      `${count(report.reads, "read")} of ${report.hosts.join(", ")} cost `,
+      strong(report.tokens),
+      " tokens. ",
+      strong(report.held_tokens),
+      ` of them (${share(report.held_tokens, report.tokens)}) showed lines that the model already had, unchanged.`,
+    );
+  } else
+    at("why-lead").textContent =
+      report.error ?? (report.is_complete ? "There are no reads in these transcripts." : "Reading the transcripts…");
+  at("why-note").textContent =
+    `${report.is_complete ? "" : "Counting: "}${count(report.transcripts, "transcript")}; ${count(report.repeated_reads, "read")} showed nothing new. Tokens are estimates.${report.error && report.reads ? ` ${report.error}` : ""}`;
   at("why-found").hidden = at("copy-why").hidden = !report.reads;
   at("again-title").textContent = `The same ${count(compared.reads, "read")} of today’s files`;
-  at("again-note").textContent = `${count(report.not_compared, "read")} could not be repeated: the file is gone, denied, outside of the directory of its session, or not shown by every tool.`;
+  at("again-note").textContent =
+    `${count(report.not_compared, "read")} could not be repeated: the file is gone, denied, outside of the directory of its session, or not shown by every tool.`;
   const most = Math.max(1, compared.tokens, ...Object.values(compared.dialects));
-  at("again").tBodies[0].replaceChildren(...(compared.reads ? [["your host", compared.tokens], ...tools()] : []).map(([name, tokens], index) => {
-    const bar = drawn("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
-    bar.append(drawn("rect", { width: (100 * tokens) / most, height: 10, class: name === "native" ? "native" : index ? "others" : "host" }));
-    return row([name, tokens, made("span", share(tokens, compared.tokens), { class: "number" }), bar]);
-  }));
+  at("again").tBodies[0].replaceChildren(
+    ...(compared.reads ? [["your host", compared.tokens], ...tools()] : []).map(([name, tokens], index) => {
+      const bar = drawn("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
+      bar.append(
+        drawn("rect", {
+          width: (100 * tokens) / most,
+          height: 10,
+          class: name === "native" ? "native" : index ? "others" : "host",
+        }),
+      );
+      return row([name, tokens, made("span", share(tokens, compared.tokens), { class: "number" }), bar]);
+    }),
+  );
   const root = `${server.roots[0].replace(/\/$/, "")}/`;
-  at("costly").tBodies[0].replaceChildren(...Object.entries(report.files).slice(0, 50).map(([path, cost]) =>
-    row([path.startsWith(root) ? fileLink(path.slice(root.length)) : made("span", path, { class: "mono" }), cost.reads, cost.tokens, cost.held_tokens])));
+  at("costly").tBodies[0].replaceChildren(
+    ...Object.entries(report.files)
+      .slice(0, 50)
+      .map(([path, cost]) =>
+        row([
+          path.startsWith(root) ? fileLink(path.slice(root.length)) : made("span", path, { class: "mono" }),
+          cost.reads,
+          cost.tokens,
+          cost.held_tokens,
+        ]),
+      ),
+  );
 }
 
 at("copy-why").addEventListener("click", () => {
   const { compared } = report;
   const lines = [
     `${count(report.reads, "read")} of ${report.hosts.join(", ")}: ${count(report.tokens, "token")}, ${share(report.held_tokens, report.tokens)} of them for lines that the model already had.`,
-    "", "| tool | tokens of the same reads | of the host's |", "| --- | ---: | ---: |",
-    ...[["host", compared.tokens], ...tools()].map(([name, tokens]) => `| ${name} | ${tokens.toLocaleString()} | ${share(tokens, compared.tokens)} |`),
+    "",
+    "| tool | tokens of the same reads | of the host's |",
+    "| --- | ---: | ---: |",
+    ...[["host", compared.tokens], ...tools()].map(
+      ([name, tokens]) => `| ${name} | ${tokens.toLocaleString()} | ${share(tokens, compared.tokens)} |`,
+    ),
   ];
   copy("Report", `${lines.join("\n")}\n`);
 });
@@ -877,15 +1199,23 @@ at("arguments").addEventListener("submit", (event) => {
   shownCall = "";
   go({ dialect: at("dialect").value, tool: at("tool").value, args: JSON.stringify(given()), lines: "" });
 });
-at("arguments").addEventListener("input", () => { editedCall = latest; });
+at("arguments").addEventListener("input", () => {
+  editedCall = latest;
+});
 at("dialect").addEventListener("change", () => go({ dialect: at("dialect").value, tool: "", args: "" }));
 at("tool").addEventListener("change", () => go({ tool: at("tool").value, args: "" }));
 at("other").addEventListener("change", () => go({ compare: at("other").value, diff: at("other").value ? place().diff : "" }));
 at("differences").addEventListener("click", () => go({ diff: place().diff === "1" ? "" : "1" }));
 at("outline").addEventListener("toggle", showOutline);
 at("show-help").addEventListener("click", () => at("help").showModal());
-document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); (at("answers").hidden ? at("search") : at("answers")).focus(); });
-window.addEventListener("popstate", () => { apply(); if (activity && place().view === "activity") showActivity(); });
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  (at("answers").hidden ? at("search") : at("answers")).focus();
+});
+window.addEventListener("popstate", () => {
+  apply();
+  if (activity && place().view === "activity") showActivity();
+});
 
 async function begin() {
   try {
@@ -896,7 +1226,9 @@ async function begin() {
     at("dialect").replaceChildren(...options());
     at("other").replaceChildren(made("option", "none", { value: "" }), ...options());
     at("host").replaceChildren(...options());
-    at("host").value = has("claude") ? "claude" : server.dialects.find((each) => each.name !== "native")?.name ?? firstDialect();
+    at("host").value = has("claude")
+      ? "claude"
+      : (server.dialects.find((each) => each.name !== "native")?.name ?? firstDialect());
     if (isNarrow()) at("form").open = false;
     at("tree").replaceChildren();
     if (server.roots.length < 2) await fill(at("tree"), "");
@@ -921,4 +1253,7 @@ at("enter").addEventListener("submit", (event) => {
   begin();
 });
 begin();
-setInterval(() => { look(); if (server?.has_report) lookWhy(); }, 1000);
+setInterval(() => {
+  look();
+  if (server?.has_report) lookWhy();
+}, 1000);
