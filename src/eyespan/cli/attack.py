@@ -58,7 +58,10 @@ def attacks(race_seconds: float = RACE_SECONDS) -> Iterator[Row]:
         for profile in ("decoder", "server"):
             yield _row(f"{profile} sandbox", _sandbox(profile, directory))
         for reference in plugins.own("ATTACKS"):
-            yield from plugins.load(reference)(directory)
+            try:
+                yield from plugins.load(reference)(directory)
+            except (OSError, ValueError) as error:
+                yield reference, False, f"cannot be tried here: {in_plain_words(error)}"
 
 
 def _row(name: str, result: tuple[bool, str]) -> Row:

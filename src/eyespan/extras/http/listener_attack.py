@@ -44,7 +44,7 @@ def attacks(directory: Path) -> Iterator[Row]:
             wrong.append("the page answers without its cookie")
         secrets = [token, *_TOKEN.findall(url)]
         for each in (pid, page):
-            shown = Path(f"/proc/{each}/cmdline").read_bytes() + Path(f"/proc/{each}/environ").read_bytes()
+            shown = _contents(f"/proc/{each}/cmdline") + _contents(f"/proc/{each}/environ")
             wrong += [f"a token is in the arguments of process {each}" for one in secrets if one.encode() in shown]
         yield "listeners", not wrong, "; ".join(wrong) or "every hostile request refused, no token among the arguments"
         with ExitStack() as stack:
@@ -75,6 +75,14 @@ def _command(*words: str) -> Iterator[tuple[int, str]]:
     finally:
         process.terminate()
         process.communicate(timeout=SECONDS)
+
+
+def _contents(path: str) -> bytes:
+    """Return the bytes of a file of /proc; none if it cannot be read, as that of a process in its sandbox."""
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return b""
 
 
 def _request(port: int, token: bytes, *, path: bytes = b"/mcp", method: bytes = b"POST", **headers: bytes) -> bytes:
