@@ -96,27 +96,6 @@ def test_nth_is_found_where_counting_on_fingers_finds_it(backend, data, n, start
 
 
 @both
-@settings(untimed, max_examples=examples(300))
-@given(data=dirty, limit=st.one_of(st.integers(-1, 40), st.sampled_from([500, 2**62])), in_chars=st.booleans())
-def test_longer_lines_are_those_that_are_longer_once_decoded(backend, data, limit, in_chars):
-    lines = data.split(b"\n")
-    texts = [line.removesuffix(b"\r").decode("utf-8", "replace") for line in lines[:-1]]
-    texts.append(lines[-1].decode("utf-8", "replace"))
-
-    found = sum(len(text if in_chars else text.encode()) > limit for text in texts) if limit >= 0 else 0
-    assert backend.longer(data, limit, in_chars) == found
-    assert backend.longer(memoryview(bytearray(data)), limit, in_chars) == found
-
-
-@both
-@pytest.mark.parametrize("at", [0, 1, 15, 16, 17, 63])
-def test_one_long_line_is_found_wherever_it_begins(backend, at):
-    text = b"x" * at + b"\n" + b"y" * 65 + b"\r\n" + b"z" * 64 + b"\r\n" + "é".encode() * 64
-
-    assert [backend.longer(text, 64, in_chars) for in_chars in (False, True)] == [2, 1]
-
-
-@both
 @pytest.mark.parametrize("size", [0, 1, 15, 16, 17, 63, 64, 65, 127, 129, 2047, 2049, 4032, 8160, 32769, 70_001])
 @pytest.mark.parametrize("every", [1, 2, 3, 64, 1000])
 def test_large_blocks_are_counted_at_every_density(backend, size, every):

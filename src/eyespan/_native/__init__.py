@@ -23,7 +23,7 @@ try:
     if environ.get("EYESPAN_PURE") == "1":
         raise ImportError("EYESPAN_PURE")
     from eyespan._native import _fast
-    from eyespan._native._fast import REVISION, count, longer, nth, number, scan
+    from eyespan._native._fast import REVISION, count, nth, number, scan
 
     # The number in fast.c changes with the contract: an editable install may have an older build.
     if REVISION != 21:
@@ -32,8 +32,8 @@ try:
     open_beneath = getattr(_fast, "open_beneath", None)  # Linux only
     weigh_words = _fast.weigh_words
 except Exception:  # a build for another platform can fail in any way, and the twin always works
-    from eyespan._native.pure import count, longer, nth, number, scan
+    from eyespan._native.pure import count, nth, number, scan
 
     BACKEND = "python"
 
-__all__ = ["BACKEND", "count", "longer", "nth", "number", "open_beneath", "scan", "weigh_words"]
+__all__ = ["BACKEND", "count", "nth", "number", "open_beneath", "scan", "weigh_words"]

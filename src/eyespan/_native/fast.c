@@ -259,44 +259,6 @@ static struct extent extend(const byte *p, size_t n, size_t max_chars, size_t ma
 
 /* ---- Long lines. */
 
-/* Returns the last line feed of [p, end), or NULL. */
-static const byte *find_last_feed(const byte *p, const byte *end) {
-#ifdef USE_SSE2
-    for (; end - p >= 16; end -= 16) {
-        __m128i row = _mm_loadu_si128((const __m128i *)(end - 16));
-        int matches = _mm_movemask_epi8(_mm_cmpeq_epi8(row, _mm_set1_epi8('\n')));
-        if (matches)
-            return end - 16 + (31 - __builtin_clz((unsigned)matches));
-    }
-#endif
-    while (end > p)
-        if (*--end == '\n')
-            return end;
-    return NULL;
-}
-
-/* Counts the lines of [p, end) that have more than `limit` characters, or bytes of UTF-8, once decoded. */
-static size_t count_longer(const byte *p, const byte *end, size_t limit, int in_chars) {
-    size_t found = 0;
-    /* A line of so many stored bytes fits in any case: a stored byte becomes three bytes of U+FFFD at most. */
-    size_t fits = in_chars ? limit : limit / 3;
-    while ((size_t)(end - p) > fits) {
-        /* All lines up to a feed within reach fit, so most lines are skipped unseen. */
-        const byte *feed = find_last_feed(p, p + fits + 1);
-        if (feed == NULL) {
-            feed = find_feed(p + fits + 1, end);
-            size_t size = (size_t)(feed - p);
-            if (feed < end && p[size - 1] == '\r')
-                size--;
-            found += extend(p, size, in_chars ? limit : SIZE_MAX, in_chars ? SIZE_MAX : limit).raw < size;
-            if (feed == end)
-                break;
-        }
-        p = feed + 1;
-    }
-    return found;
-}
-
 /* ---- Numbering. */
 
 /* The text before a line: built once, then its number is incremented in place. */
@@ -793,23 +755,6 @@ static PyObject *py_nth(PyObject *module, PyObject *args, PyObject *kwargs) {
     return PyLong_FromSsize_t(at < 0 ? -1 : at + (Py_ssize_t)start);
 }
 
-static PyObject *py_longer(PyObject *module, PyObject *const *args, Py_ssize_t count) {
-    Py_buffer data;
-    (void)module;
-    if (count != 3) {
-        PyErr_SetString(PyExc_TypeError, "longer takes three arguments");
-        return NULL;
-    }
-    Py_ssize_t limit = PyLong_AsSsize_t(args[1]);
-    int in_chars = PyObject_IsTrue(args[2]);
-    if (PyErr_Occurred() || PyObject_GetBuffer(args[0], &data, PyBUF_SIMPLE))
-        return NULL;
-    const byte *p = data.buf;
-    size_t found = limit < 0 || !data.len ? 0 : count_longer(p, p + data.len, (size_t)limit, in_chars);
-    PyBuffer_Release(&data);
-    return PyLong_FromSize_t(found);
-}
-
 /* Calls the Python function of the same name with the arguments of a fast call. */
 static PyObject *ask_twin(const char *name, PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
     PyObject *answer = NULL, *given = PyTuple_New(count), *named = PyDict_New();
@@ -1098,7 +1043,6 @@ static PyMethodDef functions[] = {
     {"count", (PyCFunction)(void (*)(void))py_count, METH_VARARGS | METH_KEYWORDS, NULL},
     {"nth", (PyCFunction)(void (*)(void))py_nth, METH_VARARGS | METH_KEYWORDS, NULL},
     {"number", (PyCFunction)(void (*)(void))py_number, METH_FASTCALL | METH_KEYWORDS, NULL},
-    {"longer", (PyCFunction)(void (*)(void))py_longer, METH_FASTCALL, NULL},
     {"weigh_words", (PyCFunction)(void (*)(void))py_weigh_words, METH_FASTCALL, NULL},
     {"scan", (PyCFunction)(void (*)(void))py_scan, METH_VARARGS | METH_KEYWORDS, NULL},
     {NULL, NULL, 0, NULL},

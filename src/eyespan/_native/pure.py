@@ -1,6 +1,6 @@
 """The inner loops of reading text in pure Python, for installations without a C compiler.
 
-`count` and `nth` search line feeds in a block, `scan` in an open file; `longer` counts long lines; `number` puts
+`count` and `nth` search line feeds in a block, `scan` in an open file; `number` puts
 numbers before lines. The C twin has the same names, the same arguments and, byte for
 byte, the same results. Data is bytes, bytearray or a contiguous memoryview.
 """
@@ -47,33 +47,6 @@ def nth(data: bytes | bytearray | memoryview, n: int, start: int = 0) -> int:
     for _ in range(n):
         at = data.find(10, at + 1)
     return at + 1
-
-
-def longer(data: bytes | bytearray | memoryview, limit: int, in_chars: bool, /) -> int:
-    """Return how many lines have more than `limit` characters, or bytes of UTF-8, once decoded.
-
-    Terminators (LF, and one CR before it) are not part of a line. Invalid UTF-8 counts as U+FFFD.
-    """
-    if isinstance(data, memoryview):
-        data = data.tobytes()
-    if limit < 0:
-        return 0
-    # A line of so many stored bytes fits in any case: a stored byte becomes three bytes of U+FFFD at most.
-    fits = limit if in_chars or data.isascii() else limit // 3
-    count = at = 0
-    find_back, last = data.rfind, len(data) - fits
-    while at < last:
-        # All lines up to a line feed within reach fit, so most lines are skipped unseen.
-        end = find_back(10, at, at + fits + 1)
-        if end < 0:
-            end = data.find(10, at + fits + 1)
-            line = data[at:] if end < 0 else data[at:end].removesuffix(b"\r")
-            text = line.decode("utf-8", "replace")
-            count += len(text if in_chars else text.encode()) > limit
-            if end < 0:
-                break
-        at = end + 1
-    return count
 
 
 def scan(fd: int, offset: int, end: int, stride: int = 65536) -> tuple[bytes, int]:

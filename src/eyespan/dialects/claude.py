@@ -14,8 +14,7 @@ from typing import Any
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, Field, Takes, Wording, shown
 from eyespan.dialects.base import CHANGED, CHANGED_DOCUMENT, Admit, encoding_facts, encoding_note
-from eyespan.dialects.measures import measure
-from eyespan.dialects.table import Call, Gutter, Paths, TableDialect, Window
+from eyespan.dialects.table import Call, Gutter, Paths, TableDialect, Window, as_asked
 from eyespan.engine import Engine
 from eyespan.escape import visible
 from eyespan.model import (
@@ -221,7 +220,10 @@ class Claude(TableDialect):
             count = facts["total_pages"]
             has_only = "1 page" if count == 1 else f"{count} pages"
             raise self.wording.bad(f"pages starts at {call['pages'][0]}, but the PDF has only {has_only}")
-        measures = measure(self.plan(call, call.path), document, None, None)
+        measures: dict[str, Any] = {"file_bytes": document.facts.size_bytes} if document.facts.exact else {}
+        if "left_out" in facts:
+            first, last = facts["left_out"]
+            measures["left_out"] = [f"{as_asked(call.path)}:p{first}-{last}"]
         content: list[Content] = []
         notes: list[str] = []
         for part in (*document.parts, None):

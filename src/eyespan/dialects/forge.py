@@ -179,7 +179,7 @@ class Forge(TableDialect):
             raise self.wording.bad(f"start_line {first} exceeds file line count {total}")
         has_numbers = call["show_line_numbers"]
         self.charge(part, opened.context, has_numbers=has_numbers)
-        text = numbered(part, width=len(str(last)), mark="\t", keep_ends=True) if has_numbers else unnumbered(part)
+        text = numbered(part, width=len(str(last)), mark="\t", keep_ends=True)[0] if has_numbers else unnumbered(part)
         result: dict[str, Any] = {"text": text, "binary": False}
         if part.line_count and first:  # the last lines of a large file have no known numbers
             result.update(start_line=first, end_line=last)

@@ -66,18 +66,13 @@ def _check_width(data: bytearray) -> None:
             raise WindowTooLarge("", limit_bytes=MAX_TEXT_BYTES)
 
 
-def numbered(part: TextPart, **style: Any) -> str:
-    """Return the lines of a part with numbers; `style` is that of `_native.number`.
+def numbered(part: TextPart, **style: Any) -> tuple[str, int]:
+    """Return the lines of a part with numbers, and how many were shortened; `style` is that of `_native.number`.
 
     A large window is formatted piece by piece and its bytes are released on the way, so nothing is held twice.
 
     Raises: WindowTooLarge.
     """
-    return numbered_counting(part, **style)[0]
-
-
-def numbered_counting(part: TextPart, **style: Any) -> tuple[str, int]:
-    """Return the same, and how many lines were shortened. Raises: WindowTooLarge."""
     data = part.data
     if (len(data) <= MIB and part.line_count <= 20_000) or not isinstance(data, bytearray):
         return _native.number(data, part.first_line, totals=part.cuts, **style)

@@ -18,13 +18,11 @@ from eyespan.policy import Policy
 
 if TYPE_CHECKING:
     from eyespan.guard.listing import Listing
-    from eyespan.guard.names import Names
 
 
 MAX_PATH_CHARS = 4096
 """No file has a longer path, so nothing is similar to one."""
 MAX_LEVELS_UP = 32
-MAX_PREFIXES = 8
 MAX_LOCATED_PATHS = 40
 """The wrong paths of a call that are compared with all files below the roots."""
 TREE_COPIES = 3
@@ -34,23 +32,12 @@ MAX_LOOKUPS = 200
 the answer."""
 
 
-class RootTree:
-    """The files below one root, with the start of the paths that lead to them."""
-
-    def __init__(self, root: Root, names: Names, policy: Policy, prefix: str) -> None:
-        self._root = root
-        self._prefix = prefix
-        self._tree = suggest.Tree(names.directories(), _admission(policy, root.canonical))
-        self.is_complete = names.is_complete
-
-    def locate(self, path: str) -> suggest.Located:
-        """Return the files below this root that a path may mean."""
-        for spelling in (self._root.path, self._root.canonical):
-            if path.startswith(f"{spelling.rstrip('/')}/"):
-                path = path[len(spelling) :]
-        found = self._tree.locate(path)
-        others = tuple([self._prefix + other for other in found.others])
-        return suggest.Located(self._prefix + found.certain if found.certain else "", others)
+def _below(root: Root, path: str) -> str:
+    """Return the part of a path after the root, if it begins with it."""
+    for spelling in (root.path, root.canonical):
+        if path.startswith(f"{spelling.rstrip('/')}/"):
+            path = path[len(spelling) :]
+    return path
 
 
 def _admission(policy: Policy, root: str) -> Callable[[str], bool]:
@@ -76,7 +63,8 @@ class Suggestions:
         self._context = context
         self._listings: dict[str, Listing | None] = {}
         self._lookups = 0
-        self._trees: list[RootTree] | None = None
+        self._trees: list[tuple[Root, suggest.Tree, str, bool]] | None = None
+        """The files below each root, the start of the paths that lead to them, and whether these are all."""
         self._located: dict[str, suggest.Located] = {}
 
     def lookalike(self, path: str) -> str | None:
@@ -94,41 +82,31 @@ class Suggestions:
         return None
 
     def similar(self, path: str) -> list[str]:
-        """Return paths that were perhaps meant, the most similar first."""
-        found: list[str] = []
-        if len(path) > MAX_PATH_CHARS:
-            return found
-        names = path.split("/")
-        if not path.startswith("/"):
-            # The workspace's own directory, or one above it, written once too often.
-            shorter = ["/".join(names[at:]) for at in range(1, min(len(names), MAX_PREFIXES))]
-            found = [name for name in shorter if not self._is_exhausted() and self.exists(name)]
+        """Return the names that are similar to the first wrong one of a path, the most similar first."""
         descent = self._descent(path)
-        if descent is not None:
-            directory, (name, *rest) = descent
-            entries = self._names(directory)
-            for similar in suggest.nearest(name, entries):
-                whole = "/".join([directory + similar, *rest])
-                if not rest:
-                    found.append(whole + ("/" if entries[similar] == "directory" else ""))
-                elif entries[similar] != "file":
-                    found.append(whole if self.exists(whole) else f"{directory}{similar}/")
-        return list(dict.fromkeys(found))[: suggest.MAX_SUGGESTIONS]
+        if descent is None:
+            return []
+        directory, (name, *rest) = descent
+        entries = self._names(directory)
+        similar = [one for one in suggest.nearest(name, entries) if not rest or entries[one] != "file"]
+        return [f"{directory}{one}{'/' if entries[one] == 'directory' else ''}" for one in similar]
 
     def locate(self, path: str) -> suggest.Located:
         """Return the files below all roots that a wrong path may mean, spelled as they open."""
         if path not in self._located:
             if len(path) > MAX_PATH_CHARS or len(self._located) >= MAX_LOCATED_PATHS:
                 return suggest.Located()
-            found = [tree.locate(path) for tree in self._all_trees()]
-            certain = [one.certain for one in found if one.certain]
-            others = tuple([other for one in found for other in one.others][: suggest.MAX_SAME_NAME])
+            certain: list[str] = []
+            others: list[str] = []
+            for root, tree, prefix, _ in self._all_trees():
+                found = tree.locate(_below(root, path))
+                certain += [prefix + found.certain] if found.certain else []
+                others += [prefix + other for other in found.others]
             guard = self._engine.guard
-            is_known = len(guard.local_roots) == len(guard.roots) and all(
-                tree.is_complete for tree in self._all_trees()
-            )
+            is_known = len(guard.local_roots) == len(guard.roots) and all(one[3] for one in self._all_trees())
             is_certain = len(certain) == 1 and is_known
-            self._located[path] = suggest.Located(certain[0] if is_certain else "", others)
+            located = suggest.Located(certain[0] if is_certain else "", tuple(others[: suggest.MAX_SAME_NAME]))
+            self._located[path] = located
         return self._located[path]
 
     def near(self, path: str) -> list[str]:
@@ -148,7 +126,7 @@ class Suggestions:
             return []
         return [other for other in self.locate(path).others if f"/{other}".endswith(f"/{end}")]
 
-    def _all_trees(self) -> list[RootTree]:
+    def _all_trees(self) -> list[tuple[Root, suggest.Tree, str, bool]]:
         if self._trees is None:
             self._trees = []
             policy = self._engine.guard.policy
@@ -159,7 +137,8 @@ class Suggestions:
                 except errors.TooMuchMemory:
                     break  # the answer does without suggestions from this root
                 prefix = "" if root is first else f"{root.path.rstrip('/')}/"
-                self._trees.append(RootTree(root, names, policy, prefix))
+                tree = suggest.Tree(names.directories(), _admission(policy, root.canonical))
+                self._trees.append((root, tree, prefix, names.is_complete))
         return self._trees
 
     def _descent(self, path: str) -> tuple[str, list[str]] | None:

@@ -17,23 +17,25 @@ from typing import Any, Literal
 from eyespan import errors, kinds
 from eyespan.context import CallContext
 from eyespan.dialects.arguments import BadArguments, Field, Wording, checked, schema_of
-from eyespan.dialects.base import Admit, Dialect, text_notes
+from eyespan.dialects.base import CHANGED_DOCUMENT, Admit, Dialect, text_notes
 from eyespan.dialects.error_texts import Platform, error_text
-from eyespan.dialects.measures import as_asked
-from eyespan.dialects.media import media_block, media_notes
-from eyespan.dialects.rendering import FEW_BYTES, numbered_counting, text_memory, unnumbered
+from eyespan.dialects.rendering import FEW_BYTES, numbered, text_memory, unnumbered
+from eyespan.dialects.resource import uri_of
 from eyespan.dialects.rows import Rows
 from eyespan.engine import Engine
 from eyespan.errors import ReadError
-from eyespan.escape import written_path
+from eyespan.escape import is_valid, written_path
 from eyespan.guard.roots import Root
 from eyespan.model import (
     EXACT_TOTAL,
     NO_TOTAL,
     NUL_IS_BINARY,
+    BytesPart,
     Document,
+    DocumentContent,
     DocumentOptions,
     ImageContent,
+    ImagePart,
     Limits,
     Lines,
     PdfOptions,
@@ -91,6 +93,22 @@ def normal_path(path: str, roots: Sequence[Root]) -> str:
     if normal.startswith("..") and normal[2:3] in ("", "/"):
         normal = os.path.normpath(os.path.join(roots[0].path, normal))
     return "/" + normal.lstrip("/") if normal.startswith("//") else normal
+
+
+def as_asked(path: str) -> str:
+    """Return a path for a selector: as it was asked for, or with escapes if it is not Unicode."""
+    return path if is_valid(path) else written_path(path)
+
+
+def media_block(document: Document, engine: Engine, media_type: str | None = None) -> ImageContent | DocumentContent:
+    """Return the image of a document, or the file itself as a document with its address and type."""
+    for part in document.parts:
+        if isinstance(part, ImagePart):
+            return ImageContent(part.data, part.media_type)
+    part = document.parts[0]
+    assert isinstance(part, BytesPart)
+    uri = uri_of(os.path.join(engine.guard.roots[0].path, document.facts.canonical))
+    return DocumentContent(part.data, media_type or part.media_type, uri=uri)
 
 
 def _is_odd(path: str) -> bool:
@@ -355,7 +373,8 @@ class TableDialect(Dialect):
         block = media_block(document, engine)
         text = self.document_texts.get("image" if isinstance(block, ImageContent) else document.kind)
         lead = () if text is None else (TextContent(text.format(type=block.media_type)),)
-        return Reply((*lead, block), None, None, media_notes(document), {"file_bytes": document.facts.size_bytes})
+        notes = (CHANGED_DOCUMENT,) if document.facts.changed else ()
+        return Reply((*lead, block), None, None, notes, {"file_bytes": document.facts.size_bytes})
 
     def show_text(self, call: Call, opened: Opened, path: str) -> Reply:
         """Return lines of a text. Raises: BadArguments, ReadError."""
@@ -430,7 +449,7 @@ class TableDialect(Dialect):
             width = len(str(part.first_line + part.line_count - 1)) if gutter.width < 0 else gutter.width
             style = {"lead": gutter.lead, "width": width, "mark": gutter.mark}
             limits = {"max_chars": self.line_chars or 0, "max_bytes": self.line_bytes or 0}
-            body, cut = numbered_counting(part, **style, **limits, keep_ends=self.keeps_ends)
+            body, cut = numbered(part, **style, **limits, keep_ends=self.keeps_ends)
         page = Page(
             body=body,
             first=part.first_line,

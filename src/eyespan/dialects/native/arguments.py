@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from eyespan import selectors
-from eyespan.dialects.arguments import as_whole, refusal, shown
-from eyespan.dialects.native import holdings
+from eyespan.dialects.arguments import refusal, shown
+from eyespan.dialects.native import foreign, holdings
 from eyespan.errors import BadArguments
 from eyespan.escape import visible
 from eyespan.model import CharRange, Lines
 from eyespan.selectors import Piece, Target
+from eyespan.selectors.loose import loose_ranges
 
 LEAST_BUDGET = 50
 HIGHEST_BUDGET = 200_000
@@ -95,8 +96,6 @@ def _translated(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
 
     Raises: BadArguments.
     """
-    from eyespan.dialects.native import foreign
-
     own: dict[str, Any] = {}
     others: dict[str, Any] = {}
     notes: list[str] = []
@@ -160,20 +159,14 @@ def _noted(ask: Ask, names: list[str]) -> Ask:
 
 def _is_true(arguments: Mapping[str, Any], name: str) -> bool:
     value = arguments.get(name)
-    if value is None or type(value) is bool:
-        return bool(value)
-    from eyespan.dialects.native.foreign import as_bool
-
-    found = as_bool(value)
+    found = False if value is None else foreign.as_bool(value)
     if found is None:
         raise _bad(f"{name} must be true or false, not {shown(value)}")
     return found
 
 
 def _context(value: Any) -> int | None:
-    from eyespan.dialects.native.foreign import as_number
-
-    number = None if value is None else as_number(value)
+    number = None if value is None else foreign.as_number(value)
     if value is not None and (number is None or not 0 <= number <= MAX_CONTEXT):
         raise _bad(f"context must be a number of lines from 0 to {MAX_CONTEXT}, not {shown(value)}")
     return number
@@ -182,11 +175,7 @@ def _context(value: Any) -> int | None:
 def _budget(value: Any, default: int) -> int:
     if value is None:
         return default
-    number = as_whole(value)
-    if number is None:
-        from eyespan.dialects.native.foreign import as_number
-
-        number = as_number(value)
+    number = foreign.as_number(value)
     if number is None or number < 1:
         raise _bad(f"budget must be a number of tokens, {LEAST_BUDGET} or more, not {shown(value)}")
     return max(LEAST_BUDGET, min(number, HIGHEST_BUDGET))
@@ -196,7 +185,6 @@ _NAMES = ("files", "budget", "known", "outline", "document", "fresh", "context")
 _NAMES_SET = frozenset(_NAMES)
 _ALIASES = ("file", "path", "paths", "file_path")
 """Other names of `files` that mean nothing else; they need no note."""
-_OBJECT = ("path", "lines", "symbol", "pattern", "pages", "cells", "sheet", "range", "table", "member", "revision")
 
 
 def _listed(files: Any) -> list[Any]:
@@ -213,11 +201,7 @@ def _ask(item: Any) -> Ask:
         return Ask(item, tuple(selectors.readings(item)))
     if not isinstance(item, dict):
         raise _bad(f"files holds {shown(item)}; each must be a path with or without a selector")
-    names: list[str] = []
-    if any(name not in _OBJECT for name in item) or not isinstance(item.get("lines"), (str, int, type(None))):
-        from eyespan.dialects.native.foreign import translate_file
-
-        item, names = translate_file(item)
+    item, names = foreign.translate_file(item)
     path = item.get("path")
     if not isinstance(path, str) or not path:
         raise _bad(
@@ -242,18 +226,13 @@ def _piece(item: Mapping[str, Any]) -> Piece | None:
     """What an object selects; its one piece says it in so many words."""
     lines, pages, cells = item.get("lines"), item.get("pages"), item.get("cells")
     if lines is not None:
-        text = _spelled(lines)
-        ranges = selectors.parse_ranges(text)
-        if ranges is None:
-            from eyespan.selectors.loose import loose_ranges
-
-            ranges = loose_ranges(text)
+        ranges = selectors.parse_ranges(lines) or loose_ranges(lines)
         if ranges is None:
             raise _bad(f'lines must be as in "10-20,40-60", not {shown(lines)}')
         return selectors.Ranges(ranges)
     for name, given, kind in (("pages", pages, selectors.Pages), ("cells", cells, selectors.Cells)):
         if given is not None:
-            span = selectors.parse_span(_spelled(given))
+            span = selectors.parse_span(foreign.spelled_lines(given))
             if span is None:
                 raise _bad(f'{name} must be as in "3-5", not {shown(given)}')
             return kind(*span)
@@ -263,20 +242,10 @@ def _piece(item: Mapping[str, Any]) -> Piece | None:
             raise _bad(f"a name must be a text, not {shown(value)}")
     if symbol:
         return selectors.SymbolPiece(symbol)
-    ranges = selectors.parse_ranges(area) if area and not sheet and not selectors.is_area(area) else None
-    if ranges is not None:
-        return selectors.Ranges(ranges)
     if area:
         return selectors.Area(sheet or "", area)
     named = sheet or item.get("table")
     return selectors.Named(named) if named else None
-
-
-def _spelled(value: Any) -> str:
-    """A range as text: "10-20", 10, or [10, 20]."""
-    if isinstance(value, list) and len(value) == 2 and all(type(number) is int for number in value):
-        return f"{value[0]}-{value[1]}" if value[1] > 0 else f"{value[0]}-"
-    return str(value) if type(value) in (str, int) else ""
 
 
 def known_parts(value: Any) -> dict[str, tuple[CharRange, ...]]:

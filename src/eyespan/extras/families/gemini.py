@@ -15,8 +15,7 @@ from eyespan import errors
 from eyespan.context import CallContext
 from eyespan.dialects.arguments import Field, Wording, checked
 from eyespan.dialects.base import Admit, ToolsetDialect
-from eyespan.dialects.media import media_block
-from eyespan.dialects.table import Call, Paths, TableDialect, Window
+from eyespan.dialects.table import Call, Paths, TableDialect, Window, media_block
 from eyespan.engine import Engine
 from eyespan.escape import valid_text, written_path
 from eyespan.extras.families.minimatch import Glob, GlobLimits
