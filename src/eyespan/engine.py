@@ -198,11 +198,7 @@ class Engine:
             if opened is not None:
                 opened.source.close()
 
-        try:
-            return blocking.within(context, work, key=key, path=request.path, late=close_late, relay=relay)
-        except ReadError as error:
-            error.path = error.path or request.path
-            raise
+        return blocking.within(context, work, key=key, path=request.path, late=close_late, relay=relay)
 
     def _wait_for_either(self, path: str, context: CallContext | None, work: Callable[[Guard, str], T]) -> T:
         """Do `work` in a thread, with the name that a path means (`_by_either_name`). Raises: what `_wait` raises."""
@@ -225,13 +221,9 @@ class Engine:
         from eyespan.guard import blocking
 
         guard = self.guard
-        try:
-            return blocking.within(
-                context, lambda relay: work(guard.blocking(relay), relay), key=self._mount(path), path=path, relay=relay
-            )
-        except ReadError as error:
-            error.path = error.path or path
-            raise
+        return blocking.within(
+            context, lambda relay: work(guard.blocking(relay), relay), key=self._mount(path), path=path, relay=relay
+        )
 
     def _mount(self, path: str) -> Hashable:
         """Return the key of the mount that a path leads to. Raises: ReadError for a path outside the workspace."""

@@ -343,19 +343,14 @@ class Thread:
             finally:
                 self._busy = False
 
-        path = opened.request.path
-        try:
-            return blocking.within(
-                self._context,
-                watched,
-                key=self._key,
-                path=path,
-                late=lambda _: self._close_source(opened),
-                relay=self.relay,
-            )
-        except ReadError as error:
-            error.path = error.path or path
-            raise
+        return blocking.within(
+            self._context,
+            watched,
+            key=self._key,
+            path=opened.request.path,
+            late=lambda _: self._close_source(opened),
+            relay=self.relay,
+        )
 
     def close(self, opened: Opened) -> None:
         """Close the file in a thread, since closing may block too. An abandoned operation closes it by itself."""

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyespan import Workspace
-from eyespan.lines.char_range import CharRangeReader
+from eyespan.lines import char_range
 from eyespan.model import CharRange, ReadRequest, Tail
 from tests.sizes import examples
 
@@ -37,7 +37,7 @@ def directory(tmp_path_factory):
 
 @pytest.fixture(autouse=True, params=[3, 65536])
 def block_bytes(request, monkeypatch):
-    monkeypatch.setattr(CharRangeReader, "block_bytes", request.param * 4)
+    monkeypatch.setattr(char_range, "BLOCK_BYTES", request.param * 4)
 
 
 PIECES = st.sampled_from([b"a", "é".encode(), b"\n", b"\r\n", b"\xff", b"\xe2\x82", b"word "])

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from eyespan.context import CallContext
-from eyespan.errors import Cancelled, Stuck, TimedOut
+from eyespan.errors import Cancelled, ReadError, Stuck, TimedOut
 from eyespan.guard import mounts
 
 T = TypeVar("T")
@@ -275,6 +275,8 @@ def within(
     try:
         _wait(pool, job, context, inner, path)
     except BaseException as reason:
+        if isinstance(reason, ReadError):
+            reason.path = reason.path or path
         has_returned = job.is_started and _holds_memory(reason, context) and job.done.acquire(timeout=RETURN_SECONDS)
         state = "done" if has_returned else pool.abandon(job)
         if state == "waiting" and isinstance(reason, TimedOut):
@@ -285,6 +287,8 @@ def within(
             job.done.acquire()
     error, job.error = job.error, None
     if error is not None:
+        if isinstance(error, ReadError):
+            error.path = error.path or path
         try:
             raise error
         finally:

@@ -18,6 +18,8 @@ from eyespan.lines.scan import Scan
 from eyespan.model import MIB, CharRange, Part, ReadRequest, Tail, TextPart
 from eyespan.source import Source
 
+BLOCK_BYTES = 64 * 1024
+
 
 def read_char_range(
     source: Source, request: ReadRequest, selection: CharRange | Tail, encoding: Encoding, context: CallContext
@@ -26,14 +28,15 @@ def read_char_range(
 
     Raises: what reading raises.
     """
-    reader = CharRangeReader(source, request, encoding, context)
+    index = CachedIndex(source, encoding, context)
+    finder = LineFinder(Scan(source, encoding, context, block_bytes=BLOCK_BYTES), index)
     try:
         if isinstance(selection, CharRange):
-            found = reader.read(selection)
+            found = _read_range(finder, selection, request.total)
         else:
-            found = reader.read_tail(selection.count, selection.max_bytes or 1)
+            found = _read_tail(finder, selection.count, selection.max_bytes or 1, request.total)
     finally:
-        reader.cache_index()
+        index.save()
     facts: dict[str, Any] = {"encoding": encoding.name, "encoding_found": encoding.how, "bom": bool(encoding.bom)}
     if encoding.confidence is not None:
         facts["encoding_confidence"] = encoding.confidence
@@ -55,53 +58,40 @@ class CharRangeText:
     """The length of the first line, if it ends before the requested column."""
 
 
-class CharRangeReader:
-    """Reads text of one source by characters."""
+def _read_range(finder: LineFinder, wanted: CharRange, total_rule: str) -> CharRangeText:
+    """Return the text from a character on.
 
-    block_bytes = 64 * 1024
+    No lines if the file ends before its line, an empty line if that line is shorter. Raises: what reading raises.
+    """
+    place = finder.find(wanted.first)
+    if place.line < wanted.first:
+        return CharRangeText(_empty_part(finder, wanted.first, place))
+    return _read_from(finder, place.offset, wanted, total_rule=total_rule)
 
-    def __init__(self, source: Source, request: ReadRequest, encoding: Encoding, context: CallContext) -> None:
-        self._total_rule = request.total
-        self._index = CachedIndex(source, encoding, context)
-        self._finder = LineFinder(Scan(source, encoding, context, block_bytes=self.block_bytes), self._index)
 
-    def read(self, wanted: CharRange) -> CharRangeText:
-        """Return the text from a character on.
+def _read_tail(finder: LineFinder, count: int, max_bytes: int, total_rule: str) -> CharRangeText:
+    """Return the last lines, as many as fit into `max_bytes`; if not even the last one does, its start.
 
-        No lines if the file ends before its line, an empty line if that line is shorter. Raises: what reading raises.
-        """
-        place = self._finder.find(wanted.first)
-        if place.line < wanted.first:
-            return CharRangeText(_empty_part(self._finder, wanted.first, place))
-        return _read_from(self._finder, place.offset, wanted, total_rule=self._total_rule)
-
-    def read_tail(self, count: int, max_bytes: int) -> CharRangeText:
-        """Return the last lines, as many as fit into `max_bytes`; if not even the last one does, its start.
-
-        Raises: what reading raises.
-        """
-        finder, scan, encoding = self._finder, self._finder.scan, self._finder.scan.encoding
-        unit_bytes = encoding.unit_bytes
-        end = finder.end()
-        lines = min(count, end.line_count)
-        offset = finder.go_back(end.offset, lines)
-        if end.offset - offset > max_bytes:
-            low = max(scan.start, end.offset - max_bytes - unit_bytes)  # a line may start exactly where the limit is
-            low += -(low - scan.start) % unit_bytes
-            block = scan.read_fully(low, end.offset - low)
-            feed = encoding.find(block)
-            if feed < 0 or feed + unit_bytes >= len(block):
-                offset, lines = finder.go_back(end.offset, 1), 1
-            else:
-                offset = low + feed + unit_bytes
-                lines = encoding.count(block[feed + unit_bytes :]) + end.is_inside
-        wanted = CharRange(first=end.line_count - lines + 1, max_chars=max_bytes)
-        # Ignore what was appended after the count.
-        return _read_from(finder.up_to(end.offset), offset, wanted, total_rule=self._total_rule, end=end)
-
-    def cache_index(self) -> None:
-        """Cache the index of a large file, if this reader has extended it."""
-        self._index.save()
+    Raises: what reading raises.
+    """
+    scan, encoding = finder.scan, finder.scan.encoding
+    unit_bytes = encoding.unit_bytes
+    end = finder.end()
+    lines = min(count, end.line_count)
+    offset = finder.go_back(end.offset, lines)
+    if end.offset - offset > max_bytes:
+        low = max(scan.start, end.offset - max_bytes - unit_bytes)  # a line may start exactly where the limit is
+        low += -(low - scan.start) % unit_bytes
+        block = scan.read_fully(low, end.offset - low)
+        feed = encoding.find(block)
+        if feed < 0 or feed + unit_bytes >= len(block):
+            offset, lines = finder.go_back(end.offset, 1), 1
+        else:
+            offset = low + feed + unit_bytes
+            lines = encoding.count(block[feed + unit_bytes :]) + end.is_inside
+    wanted = CharRange(first=end.line_count - lines + 1, max_chars=max_bytes)
+    # Ignore what was appended after the count.
+    return _read_from(finder.up_to(end.offset), offset, wanted, total_rule=total_rule, end=end)
 
 
 def _empty_part(finder: LineFinder, first: int, end: LineStart) -> TextPart:
