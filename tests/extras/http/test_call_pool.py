@@ -134,7 +134,9 @@ def test_a_caller_has_no_more_than_its_share():
     assert asyncio.run(run()) == ("small", ["small"], 6)
 
 
-def test_a_call_that_waits_for_too_long_is_refused_and_never_runs():
+def test_a_call_that_waits_for_too_long_is_refused_and_never_runs(monkeypatch):
+    monkeypatch.setattr(call_pool, "SLOW_SECONDS", 2 * call_pool.BUSY_SECONDS)
+
     async def talk():
         desk, first = await occupied()
         context, second = desk.start("second")
@@ -243,3 +245,29 @@ def test_without_a_thread_calls_wait_and_are_refused(monkeypatch):
         return code, text_of(await ended(desk.start("second")[1])), desk.running()
 
     assert asyncio.run(talk()) == (mcp_names.BUSY, "second", "eyespan_calls_running 0")
+
+
+def test_slow_calls_do_not_hold_all_places():
+    """As many as there are places give theirs up; others start in the order in which they came."""
+
+    async def talk():
+        desk = Desk(2)
+        slow = [desk.start(f"slow {n}", "wait")[1] for n in range(5)]
+        await until(lambda: len(desk.session.ran) == 2)
+        quick = [desk.start(f"quick {n}")[1] for n in range(3)]
+        loop = asyncio.get_running_loop()
+        desk.calls.expire(loop.time() + call_pool.SLOW_SECONDS + 1)
+        await until(lambda: len(desk.session.ran) == 4)
+        desk.calls.expire(loop.time() + call_pool.SLOW_SECONDS + 1)
+        await asyncio.sleep(0)
+        most = list(desk.session.ran)
+        desk.session.gate.set()
+        for future in [*slow, *quick]:
+            await ended(future)
+        return most, sorted(desk.session.ran), desk.running(), (desk.calls._slow, desk.calls._placed)
+
+    most, ran, running, left = asyncio.run(talk())
+
+    assert most == [f"slow {n}" for n in range(4)]
+    assert ran == [f"quick {n}" for n in range(3)] + [f"slow {n}" for n in range(5)]
+    assert (running, left) == ("eyespan_calls_running 0", (0, {}))

@@ -2,7 +2,8 @@
 
 Every read runs in a thread, since a large file would keep all other connections waiting. A read that may wait for a
 file system moves to a thread of its own and gives its place to another, so such reads do not delay others; the guard
-limits their number (`guard.blocking`).
+limits their number (`guard.blocking`). A read that takes long, such as that of a PDF, gives its place up as well.
+Calls that wait get places in the order in which they came.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ Done = Callable[[dict[str, Any], list[bytes]], bool]
 BUSY_SECONDS = DEADLINE_SECONDS / 2
 """The longest time a call waits while `--calls` others run, if its deadline is not earlier."""
 
+SLOW_SECONDS = 0.5
+"""The time after which a call that runs gives its place to another. As many as there are places may do so."""
+
 
 class PendingCall:
     """One request that reads files.
@@ -39,7 +43,8 @@ class PendingCall:
     """
 
     __slots__ = (
-        "answer", "context", "done", "encode", "is_pooled", "message", "pieces", "session", "start", "waits_since",
+        "answer", "context", "done", "encode", "is_pooled", "message", "pieces", "runs_since", "session", "start",
+        "waits_since",
     )  # fmt: skip
 
     def __init__(
@@ -64,7 +69,7 @@ class PendingCall:
         self.is_pooled = True
         """The call runs in one of the threads of the pool."""
         self.start = 0.0
-        self.waits_since = 0.0
+        self.waits_since = self.runs_since = 0.0
 
     def has_waited_too_long(self, now: float) -> bool:
         """Return True if a call that still waits at this time of the event loop is to be refused."""
@@ -94,8 +99,10 @@ class CallPool:
         self._metrics = metrics
         self._waiting: deque[PendingCall] = deque()
         """Calls for which there is no thread."""
-        self._running = 0
-        """Calls that a thread has, or will take from the queue at once."""
+        self._placed: dict[PendingCall, None] = {}
+        """Calls with a place: a thread has them, or will take them from the queue at once."""
+        self._slow = 0
+        """Calls that have given their place up, and still run."""
         self._threads = 0
         self._queue: SimpleQueue[PendingCall] = SimpleQueue()
         self._finished: deque[PendingCall] = deque()
@@ -113,6 +120,10 @@ class CallPool:
         while self._waiting and self._waiting[0].has_waited_too_long(now):
             self._metrics.add("running", -1)
             self._refuse(self._waiting.popleft())
+        for call in [call for call in self._placed if now - call.runs_since > SLOW_SECONDS]:
+            if self._slow < self._max_running:
+                self._slow += 1
+                self._leave(call)
         self._fill()
 
     def _refuse(self, call: PendingCall) -> None:
@@ -123,14 +134,15 @@ class CallPool:
 
     def _fill(self) -> None:
         """Pass calls that wait to threads."""
-        while self._running < self._max_running and (call := self._first_within_share()) is not None:
-            if self._running == self._threads:
+        while len(self._placed) < self._max_running and (call := self._first_within_share()) is not None:
+            if len(self._placed) + self._slow == self._threads:
                 try:
                     start_new_thread(self._run_thread, ())
                 except RuntimeError:  # no more threads: the call waits for one that runs, or expires
                     return
                 self._threads += 1
-            self._running += 1
+            call.runs_since = self._loop.time()
+            self._placed[call] = None
             self._running_of[call.session.caller] += 1
             self._waiting.remove(call)
             self._queue.put(call)
@@ -169,11 +181,10 @@ class CallPool:
 
     def _finish(self, call: PendingCall) -> None:
         if call.is_pooled:
-            self._running -= 1
-            caller = call.session.caller
-            self._running_of[caller] -= 1
-            if not self._running_of[caller]:
-                del self._running_of[caller]
+            if call in self._placed:
+                self._leave(call)
+            else:
+                self._slow -= 1
             self._fill()
         if call.context.cancelled:
             call.answer = messages.cancelled(call.message.request_id)
@@ -194,6 +205,13 @@ class CallPool:
         call.answer, call.pieces = None, []
         if is_sent:
             call.context.memory.release()
+
+    def _leave(self, call: PendingCall) -> None:
+        del self._placed[call]
+        caller = call.session.caller
+        self._running_of[caller] -= 1
+        if not self._running_of[caller]:
+            del self._running_of[caller]
 
     def _count(self, call: PendingCall, answer: dict[str, Any]) -> None:
         verdict, size = _verdict(answer, call.context)
