@@ -4,6 +4,7 @@
     python bench/documents.py pdf-all jpeg    some rows
     python bench/documents.py --quick         small files, one pass: shows that it runs
     python bench/documents.py --baseline DIR  also an earlier release: a checkout with its environment in .venv
+    python bench/documents.py --truth DIR     what engines show of PDFs, compared with public truth: see pdf_quality.py
 
 Every contender runs in a separate process, with one call on a small file before those that count; contenders take
 turns within each pass. The figure is the median of all passes. One more process for each makes a single call, imports
@@ -47,6 +48,15 @@ PEERS = {
     "kreuzberg": ("kreuzberg", "4.10.4", ""),
     "docling": ("docling-slim", "2.143.0", "[format-docx,format-pptx,format-xlsx]"),
 }
+PDF_PEERS = {
+    "liteparse": ("liteparse", "2.17.0", ""),
+    "pdf_inspector": ("pdf-inspector", "1.25.2", ""),
+    "pdf_oxide": ("pdf_oxide", "0.3.78", ""),
+    "markitdown": PEERS["markitdown"],
+    "kreuzberg": PEERS["kreuzberg"],
+    "pymupdf4llm": ("pymupdf4llm", "0.3.4", ""),
+}
+"""The engines of pdf_quality.py."""
 OWN, DECODER, TABLES = "eyespan", "eyespan, its decoder alone", "eyespan, with tables, links and forms"
 BEFORE, BASELINE = "eyespan, release before", "baseline"
 
@@ -218,7 +228,7 @@ def tell(text):
 
 def install_peer(peer, cache):
     """Return the reason why it is not installed, or ""."""
-    name, version, extras = PEERS[peer]
+    name, version, extras = (PDF_PEERS | PEERS)[peer]
     place = cache / "documents" / "peers" / f"{peer}-{version}"
     if place.exists():
         return ""
@@ -409,6 +419,20 @@ def make_files(cache):
                 half.rename(path)
 
 
+def compare_pdfs(truth, cache, is_alone):
+    """Print the table of pdf_quality.py for eyespan and the engines that can be installed."""
+    import pdf_quality
+
+    places = {"eyespan": "", "decoder": "", "pdfium": ""}
+    for peer in () if is_alone else PDF_PEERS:
+        if why := install_peer(peer, cache):
+            tell(f"missing: {peer}: {why}")
+        else:
+            places[peer] = str(cache / "documents" / "peers" / f"{peer}-{PDF_PEERS[peer][1]}")
+    print(pdf_quality.measure(truth, places))
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", metavar="row", help=", ".join(CASES))
@@ -419,6 +443,7 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=120, help="seconds a turn may take")
     parser.add_argument("--no-peers", action="store_true", help="without what has to be installed")
     parser.add_argument("--baseline", type=Path, metavar="DIR", help="a checkout of an earlier release")
+    parser.add_argument("--truth", type=Path, metavar="DIR", help="compare PDFs with the truth in this directory alone")
     parser.add_argument("--cache", type=Path, default=peers.cache_folder())
     parser.add_argument("--out", type=Path, help="where the results go")
     options = parser.parse_args()
@@ -432,6 +457,8 @@ def main() -> int:
     from eyespan import __version__
 
     cache = options.cache.resolve()
+    if options.truth:
+        return compare_pdfs(options.truth.resolve(), cache, bool(options.no_peers))
     missing = {peer: "not asked for" if options.no_peers else install_peer(peer, cache) for peer in PEERS}
     if options.baseline is None:
         missing[BASELINE] = "not asked for"
