@@ -174,6 +174,35 @@ def test_two_rows_are_a_table_if_they_have_a_caption(tmp_path, title, is_table):
     assert ("| S-1 | A-12 | 450 | 449 |" in text) == is_table
 
 
+def test_dots_between_a_label_and_its_numbers_are_left_out(tmp_path):
+    rows = [(72, 700 - 16 * n, f"Label {n}" + " ." * 30) for n in range(4)]
+    numbers = [(x, 700 - 16 * n, str(100 + n)) for n in range(4) for x in (300, 400)]
+
+    text = shown(
+        tmp_path, words(*[word for pair in zip(rows, numbers[::2], numbers[1::2], strict=True) for word in pair])
+    )
+
+    assert text.split("\n")[2:] == [f"| Label {n} | {100 + n} | {100 + n} |" for n in range(1, 4)]
+
+
+def test_a_cell_beside_several_rows_does_not_join_them(tmp_path):
+    rows = [
+        ("Place", "Plan", "Total"),
+        *[("" if 1 < n < 6 else f"Town {n}", f"Plan {n}", str(1000 + n)) for n in range(9)],
+    ]
+
+    text = shown(tmp_path, words(*placed(rows, COLUMNS[:3], step=12), (72, 646, "Long town")))
+
+    assert [line.split("|")[-2].strip() for line in text.split("\n")[2:]] == [str(1000 + n) for n in range(9)]
+
+
+def test_a_raised_digit_is_no_digit_of_the_number(tmp_path):
+    cells = placed(CELLS)
+    content = [words(*cells[:8]), words((388.7, 688, "2"), size=6), words(*cells[8:])]
+
+    assert "| 449² |" in shown(tmp_path, " ".join(content))
+
+
 def test_a_title_in_large_letters_divides_two_tables(tmp_path):
     content = [words(*placed(CELLS)), words((72, 596, "Other boxes"), size=14), words(*placed(CELLS, top=570))]
 

@@ -8,6 +8,7 @@ text from line to line is put in order by its columns. Pages with much right-to-
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -16,12 +17,13 @@ from eyespan.decoders.pdf_text import characters, clean
 from eyespan.extras.documents.pdf.columns import in_columns
 from eyespan.extras.documents.pdf.structure import Draft, Line, column_lines, lines_of, texts_of
 from eyespan.extras.documents.pdf.tables import Table, blocks_of
-from eyespan.extras.documents.pdf.words import is_one_column, is_right_to_left, read_words, rows_of
+from eyespan.extras.documents.pdf.words import RAISED, is_one_column, is_right_to_left, read_words, rows_of
 
 if TYPE_CHECKING:
     import pypdfium2
 
 
+_DIGITS = re.compile(r"[0-9]+")
 MAX_WORDS = 20_000
 """A page with more words is shown as it is."""
 
@@ -53,8 +55,10 @@ def _lines(page: pypdfium2.PdfPage, layer: Any, text: str, plain: str) -> list[L
     if not words or len(words) > MAX_WORDS or odd * 4 > len(words) or is_right_to_left(plain):
         return []
     tables: list[Table] = []
-    if not is_one_column(words):
-        rows = rows_of(words, text)
+    # Dots that lead from a label to its number are no words of a row.
+    others = [word for word in words if text[word[4] : word[5]] != "."] if ". . ." in text else words
+    if others and not is_one_column(others):
+        rows = rows_of(others, _with_raised_digits(text, lacks))
         if sum([len(row) > 1 for row in rows]) >= 2:
             jumps: list[float] = []
             columns = [blocks_of(run) for run in in_columns(rows, jumps)]
@@ -62,3 +66,11 @@ def _lines(page: pypdfium2.PdfPage, layer: Any, text: str, plain: str) -> list[L
                 return [line for column in columns for line in column_lines(layer, column)]
             tables = [block for column in columns for block in column if isinstance(block, Table)]
     return lines_of(layer, text, words, tables, lacks)
+
+
+def _with_raised_digits(text: str, lacks: list[tuple[int, str]]) -> str:
+    """Return text of the same length with superscripts for raised digits, so that 24.91 with a note 2 is no 24.912."""
+    for place, sign in lacks:
+        if sign == "^" and (digits := _DIGITS.match(text, place)):
+            text = text[:place] + digits[0].translate(RAISED) + text[digits.end() :]
+    return text

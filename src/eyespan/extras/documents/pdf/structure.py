@@ -45,6 +45,7 @@ _CAPTION = re.compile(r"(?:Table|Tab|Figure|Fig|Exhibit|Chart|Source|Note|Total|
 _NUMBERING = re.compile(r"(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*\.?|[IVX]{1,5}\.)\s+(?=\S)")
 _DATE = re.compile(r"(?:\w+, )?(?:\w{3,10}\.? \d{1,2},? \d{4}|\d{1,2}\.? \w{3,10} \d{4})")
 _SENTENCE = re.compile(r"(?:[^\W\d_]{2,}\W+){5}")
+_LEADER = re.compile(r"(?:\.\s*){2,}|\s\.(?=\s|$)")
 _BOLD = re.compile(rb"bold|black|heavy|demi|cmbx|\bbd", re.IGNORECASE)
 _MARKS = re.compile(rf"(?:^|(?<=\s))(\S{{1,2}})(?:\s+\1){{{LEAST_REPEATED - 1},}}(?=\s|$)")
 _PAGE_NUMBER = re.compile(r"(?:[Pp]age |[-–] ?)?(?:\d{1,4}|[ivxl]{1,6})(?: ?[-–]| (?:of|/) \d{1,4})?")
@@ -101,7 +102,7 @@ def lines_of(layer: Any, text: str, words: list[Word], tables: list[Table], lack
             own = [word for word in own if word[4] not in taken]
             for word in reversed(gone):
                 shown = f"{shown[: word[4] - begin]} {shown[word[5] - begin :]}"
-            shown = " ".join(shown.split())
+            shown = " ".join(_LEADER.sub(" ", shown).split())
         elif lacks:
             for place, sign in reversed(lacks[bisect_left(lacks, (begin, "")) : bisect_left(lacks, (end, ""))]):
                 shown = f"{shown[: place - begin]}{sign}{shown[place - begin :]}"

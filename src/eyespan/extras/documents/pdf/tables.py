@@ -357,7 +357,9 @@ def _joined_lines(lines: list[_Line], columns: int, grid: _Grid) -> list[_Line]:
             is_same = gaps[at - 1] <= wrapped
         else:
             is_same = gaps[at - 1] < 0.45 * tall and _goes_on(last, line, columns, grid)
-        if is_same:
+        # Of two lines that end with numbers each is a row, and one below a heading is a row.
+        ends = [grid.text(one.cells.get(columns - 1, [])) for one in (last, line)[at < data :]] if is_same else []
+        if is_same and not all(_is_number(end) and len(end) > 2 and not _is_year(end) for end in ends):
             last.add(line)
         else:
             made.append(line)
@@ -371,8 +373,12 @@ def _without_overlaps(lines: list[_Line]) -> list[_Line]:
         last = made[-1] if made else None
         if last is not None:
             shared = last.bottom - line.top
-            if shared > 0.3 * min(line.bottom - line.top, last.bottom - last.top):
+            is_beside = last.cells.keys().isdisjoint(line.cells)
+            if is_beside and shared > 0.3 * min(line.bottom - line.top, last.bottom - last.top):
+                main = line if len(line.cells) > len(last.cells) else last
+                top, bottom = main.top, main.bottom
                 last.add(line)
+                last.top, last.bottom = top, bottom  # a cell that covers several rows stands beside one of them
                 continue
         made.append(line)
     return made

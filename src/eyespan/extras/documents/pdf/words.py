@@ -38,6 +38,7 @@ WIDE_GAP = 0.95
 MAX_RAISED = 3
 _WORD = re.compile(r"[^ \t\r\n\x0b\x0c\xa0\0]+")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 FLOATS = struct.Struct("4f")
 
 
@@ -233,10 +234,16 @@ class Segment:
 def shown_words(words: list[Word], page: str) -> str:
     """Return words of a line with blanks where there are gaps."""
     _, top, right, bottom, start, end = words[0]
-    least = 0.08 * (bottom - top)
+    height, low = bottom - top, bottom
+    least = 0.08 * height
     shown = [page[start:end]]
-    for left, _, edge, _, start, end in words[1:]:
-        shown.append(page[start:end] if -3 * least < left - right < least else f" {page[start:end]}")
+    for left, top, edge, bottom, start, end in words[1:]:
+        text = page[start:end]
+        if not -3 * least < left - right < least:
+            text = f" {text}"
+        elif bottom - top < 0.85 * height and bottom < low - 0.1 * height:
+            text = text.translate(RAISED)
+        shown.append(text)
         right = edge
     text = "".join(shown)
     for hyphen in HYPHENS:
