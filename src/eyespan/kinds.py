@@ -226,22 +226,15 @@ def _match(kinds: Iterable[Kind], first_bytes: bytes, suffix: str, held: str) ->
     """
     possible = [kind for kind in kinds if held in ("", kind.container)]
     for kind in possible:
-        has_name = suffix in kind.suffixes or not kind.needs_suffix
-        if has_name and _has_signature(kind, first_bytes):
-            return kind
+        if kind.signature is None or (kind.needs_suffix and suffix not in kind.suffixes):
+            continue
+        try:
+            if kind.signature(first_bytes):
+                return kind
+        except Exception as error:  # of a plugin; its suffixes still count
+            plugins.note("kinds", kind.name, origin(kind), f"its signature raised {plugins.describe(error)}")
     by_name = [kind for kind in possible if suffix in kind.suffixes and not kind.needs_suffix]
     return next((kind for kind in by_name if kind.signature is None or is_binary(first_bytes)), None)
-
-
-def _has_signature(kind: Kind, first_bytes: bytes) -> bool:
-    if kind.signature is None:
-        return False
-    try:
-        return bool(kind.signature(first_bytes))
-    except Exception as error:  # of a plugin; its suffixes still count
-        reason = f"its signature raised {plugins.describe(error)}"
-        plugins.note("kinds", kind.name, origin(kind), reason)
-        return False
 
 
 def is_document(first_bytes: bytes, name: str) -> bool:

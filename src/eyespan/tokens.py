@@ -141,8 +141,8 @@ def estimate(text: str) -> int:
     """Return about how many tokens a text is, rather too many than too few: 0 for none, 1 for one character."""
     if len(text) < 2:
         return len(text)
-    total = _total(text) if weigh_words is None else sum([_total_of_block(block) for block in _blocks(text)])
-    return _as_tokens(total)
+    blocks = [text] if text.isascii() else _blocks(text)
+    return _as_tokens(sum(map(_total_of_block, blocks)))
 
 
 def estimate_image(data: bytes) -> int:
@@ -194,8 +194,7 @@ def _as_tokens(total: int) -> int:
 
 def _total_of_block(text: str) -> int:
     """Return the cost of a block of lines in parts of a token, by the accelerator if it can."""
-    if text.isascii():
-        assert weigh_words is not None
+    if weigh_words is not None and text.isascii():
         total = weigh_words(text, _loaded_weights()[1])
         if total >= 0:
             return total
@@ -204,8 +203,6 @@ def _total_of_block(text: str) -> int:
 
 def _blocks(text: str) -> list[str]:
     """Return a text in blocks of lines, each of them of ASCII or not. No piece is in two blocks."""
-    if text.isascii():
-        return [text]
     blocks: list[str] = []
     start = at = 0
     is_ascii = True

@@ -320,3 +320,13 @@ def test_structured_content_is_valid_by_the_listed_schema_in_every_dialect(kinds
             jsonschema.validate(json.loads(json.dumps(result["structuredContent"], default=str)), schema)
     data = found["hello.txt"]["structuredContent"]
     assert "hello" in data.get("text", data.get("content"))
+
+
+def test_the_tool_for_changes_is_listed_if_its_setting_is_on(tree):
+    service = Service(Workspace(tree), ["native"], settings={"native": {"changes": True}})
+    listed = service.handler("tools/list")({}, "", CallContext(5))["tools"]
+    result = service.handler("tools/call")({"name": "changes", "arguments": {}}, "", CallContext(5))
+
+    assert [one["name"] for one in listed] == ["read", "changes"]
+    assert service.remembers
+    assert result["content"] == [{"type": "text", "text": ">changed: 0"}]
