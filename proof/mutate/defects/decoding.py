@@ -43,8 +43,8 @@ DEFECTS = (
     Defect(
         name="a signature that several kinds have is enough",
         file=f"{SRC}/kinds.py",
-        old="has_name = suffix in kind.suffixes or not kind.needs_suffix",
-        new="has_name = True",
+        old="kind.signature is None or (kind.needs_suffix and suffix not in kind.suffixes)",
+        new="kind.signature is None",
         tests="tests/test_kinds.py",
     ),
     Defect(
