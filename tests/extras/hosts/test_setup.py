@@ -74,7 +74,16 @@ def test_the_server_is_started_and_read_from(home, eyespan):
     code, out, err = eyespan("setup", "claude-code")
 
     assert (code, err) == (0, "")
-    assert "The server starts and lists read (native).\nOne read of a.txt: right.\n" in out
+    assert "The server starts and lists read (native).\nIt reads a.txt.\n" in out
+
+
+def test_a_read_that_fails_is_reported(home, eyespan):
+    (home / "project/a.txt").rename(home / "project/credentials.json")
+
+    code, _, err = eyespan("setup", "claude-code")
+
+    assert code == 1
+    assert err.startswith("It does not read credentials.json:\n")
 
 
 def test_the_entry_is_printed_and_nothing_written(home, eyespan):
@@ -124,6 +133,12 @@ def test_setup_alone_lists_the_hosts_found(home, untried, eyespan):
     rows = [line.split()[:1] + line.split()[3:5] for line in out.splitlines() if line.startswith("  claude-code")]
     assert code == 0
     assert rows == [["claude-code", "set", "up"]]
+
+
+def test_a_host_without_its_file_is_not_set_up(home, eyespan):
+    (home / "project/.vscode").mkdir()
+
+    assert "VS Code       not set up" in eyespan("setup")[1]
 
 
 def test_a_wrong_host_is_answered_with_the_nearest(home, eyespan):

@@ -101,7 +101,7 @@ def _members(text: str, start: int) -> list[_Member]:
 
 def _parse_json(text: str) -> Any:
     pieces = [token for token, _, _ in _tokens(text)]
-    kept = [piece for piece, after in zip(pieces, [*pieces[1:], ""], strict=True) if piece != "," or after not in "}]"]
+    kept = [piece for piece, after in zip(pieces, [*pieces[1:], ""], strict=False) if piece != "," or after not in "}]"]
     try:
         return json.loads(" ".join(kept) or "{}")
     except (ValueError, RecursionError) as error:
@@ -128,20 +128,17 @@ def _object_at(text: str, keys: Sequence[str]) -> tuple[int, int]:
 def _add_json(text: str, keys: Sequence[str], name: str, entry: Entry) -> str:
     text = text if text.strip() else "{}\n"
     at, depth = _object_at(text, keys)
+    first, *below = [*keys[depth:], name]
     added: Any = entry
-    for key in (name, *reversed(keys[depth:]))[:-1] if len(keys) > depth else ():
+    for key in reversed(below):
         added = {key: added}
-    first = keys[depth] if len(keys) > depth else name
     step = match[1] if (match := re.search(r"\n([ \t]+)\S", text)) else "  "
     indent = step * (depth + 1)
     shown = json.dumps(added, indent=step, ensure_ascii=False).replace("\n", "\n" + indent)
     rest = text[at + 1 :]
     is_empty = not _members(text, at)
-    end = (
-        f"\n{step * depth}{rest.lstrip()}"
-        if is_empty and rest.lstrip().startswith("}")
-        else ("" if is_empty else ",") + rest
-    )
+    end = f"\n{step * depth}{rest.lstrip()}" if is_empty and rest.lstrip().startswith("}") else rest
+    end = end if is_empty else f",{rest}"
     return f"{text[: at + 1]}\n{indent}{json.dumps(first)}: {shown}{end}"
 
 
@@ -200,7 +197,5 @@ def _add_yaml(text: str, keys: Sequence[str], name: str, entry: Entry) -> str:
 
 def _remove_yaml(text: str, keys: Sequence[str], name: str) -> str:
     (key,) = keys
-    block = re.compile(
-        rf"(^{key}:[^\n]*\n(?:[ \t#][^\n]*\n|\n)*?)  {re.escape(name)}:\n(?:    [^\n]*\n)*", re.MULTILINE
-    )
-    return block.sub(r"\1", text, count=1)
+    block = rf"(^{key}:[^\n]*\n(?:[ \t#][^\n]*\n|\n)*?)  {re.escape(name)}:\n(?:    [^\n]*\n)*"
+    return re.sub(block, r"\1", text, count=1, flags=re.MULTILINE)

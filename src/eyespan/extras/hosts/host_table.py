@@ -80,7 +80,7 @@ HOSTS = {
     "zed": Host("Zed", ".zed/settings.json", ("context_servers",), shape="custom", program="zed"),
     "opencode": Host("opencode", "~/.config/opencode/opencode.json", ("mcp",), shape="list", program="opencode"),
     "cline": Host("Cline", "~/.cline/data/settings/cline_mcp_settings.json", start="elsewhere", program="cline"),
-    "kimi": Host("Kimi", "~/.kimi/mcp.json", program="kimi"),
+    "kimi": Host("Kimi Code", "~/.kimi-code/mcp.json", program="kimi"),
     "goose": Host("Goose", "~/.config/goose/config.yaml", ("extensions",), "yaml", "goose", program="goose"),
     "windsurf": Host("Windsurf", "~/.codeium/windsurf/mcp_config.json", start="elsewhere", program="windsurf"),
 }

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from eyespan.cli.options import Arguments, Parser, UsageError, suggestion, text
@@ -22,7 +23,7 @@ from eyespan.extras.hosts.host_table import HOSTS, NAME, Host, server_command
 from eyespan.server.serve_options import DEFAULT_DIALECT
 from eyespan.workspace import Workspace
 
-HELP = """\
+HELP = f"""\
 usage: eyespan setup [HOST] [options]
 
 Writes the entry of eyespan in a host's configuration, starts the server as the
@@ -35,17 +36,16 @@ found on this machine and their state.
   eyespan setup codex --root ~/code    one directory for every project
   eyespan setup codex --remove
 
+{fill("The hosts are " + ", ".join(HOSTS) + ".", 79)}
+
 Other entries and comments of the file stay as they are. The file before is
 kept beside it. Exit status: 0; 1 if the entry cannot be written or does not
 work; 2 for wrong usage.
 """
 CALL_SECONDS = 30
 """How long the server has to start and answer."""
-HANDSHAKE = {
-    "protocolVersion": "2025-11-25",
-    "capabilities": {},
-    "clientInfo": {"name": "eyespan setup", "version": "1"},
-}
+CLIENT = {"name": "eyespan setup", "version": "1"}
+HANDSHAKE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}
 
 
 def add_options(parser: Parser) -> None:
@@ -123,9 +123,8 @@ def _write(host: Host, command: Sequence[str]) -> None:
     if after == before:
         print(f"{host.title} is set up already in {visible(str(host.path))}")
         return
-    rows = difflib.unified_diff(
-        before.splitlines(), after.splitlines(), str(host.path), str(host.path), n=2, lineterm=""
-    )
+    path = str(host.path)
+    rows = difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, n=2, lineterm="")
     print("\n".join([visible(row) for row in rows]))
     backup = _backup(host.path, after)
     host.path.parent.mkdir(parents=True, exist_ok=True)
@@ -183,7 +182,7 @@ def _test(name: str, command: Sequence[str], dialect: str, roots: Sequence[str])
     started = [word.replace("${workspaceFolder}", root) for word in command]
     with Workspace(root) as workspace:
         tool = workspace.toolset(dialect)[0].dialect
-        path = next((entry.name for entry in sorted(os.scandir(root), key=_size) if entry.is_file()), "")
+        path = next((entry.name for entry in sorted(os.scandir(root), key=_size) if _is_plain(entry)), "")
         asked = arguments_of(tool, path, root)
     messages: list[dict[str, Any]] = [
         {"method": "initialize", "id": 1, "params": HANDSHAKE},
@@ -203,12 +202,17 @@ def _test(name: str, command: Sequence[str], dialect: str, roots: Sequence[str])
         print(f"The server started, but lists no tool:\n{visible(run.stderr)}", file=sys.stderr)
         return 1
     print(f"The server starts and lists {', '.join(listed)} ({dialect}).")
-    if path:
-        is_good = answers.get(3) is not None and not answers[3].get("isError")
-        print(f"One read of {visible(path)}: {'right' if is_good else 'refused'}.")
+    if path and (answers.get(3) or {"isError": True}).get("isError"):
+        print(f"It does not read {visible(path)}:\n{visible(run.stdout.splitlines()[-1])}", file=sys.stderr)
+        return 1
+    print(f"It reads {visible(path)}." if path else "There is no file here to read.")
     print(f"Restart {HOSTS[name].title} to use it. `eyespan setup {name} --remove` takes it out again.")
     return 0
 
 
+def _is_plain(entry: os.DirEntry[str]) -> bool:
+    return entry.is_file(follow_symlinks=False) and not entry.name.startswith(".")
+
+
 def _size(entry: os.DirEntry[str]) -> int:
-    return entry.stat().st_size if entry.is_file() else 1 << 60
+    return entry.stat(follow_symlinks=False).st_size
