@@ -235,9 +235,3 @@ def _match(kinds: Iterable[Kind], first_bytes: bytes, suffix: str, held: str) ->
             plugins.note("kinds", kind.name, origin(kind), f"its signature raised {plugins.describe(error)}")
     by_name = [kind for kind in possible if suffix in kind.suffixes and not kind.needs_suffix]
     return next((kind for kind in by_name if kind.signature is None or is_binary(first_bytes)), None)
-
-
-def is_document(first_bytes: bytes, name: str) -> bool:
-    """Return True if a file is of a kind that `eyespan read` shows as a document."""
-    kind = detect(first_bytes, name)
-    return kind is not None and "terminal" in kind.shown_in

@@ -35,6 +35,11 @@ class TestPositionedFile:
 
         assert pieces == [bytes(range(10)), bytes(range(5)), bytes(range(10, 20)), bytes(range(5, 10))]
 
+    def test_nothing_is_read_if_nothing_is_wanted(self):
+        file = PositionedFile(io.BytesIO(b"0123456789"))
+
+        assert (file.read(0), file.tell(), file.read()) == (b"", 0, b"0123456789")
+
     @pytest.mark.parametrize("is_in_memory", [False, True])
     def test_it_reads_like_any_file(self, tmp_path, is_in_memory):
         (tmp_path / "a").write_bytes(bytes(range(100)))

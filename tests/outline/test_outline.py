@@ -8,7 +8,8 @@ from random import Random
 
 import pytest
 
-from eyespan.outline import MAX_BYTES, Outline, find, language_of
+from eyespan.context import CallContext
+from eyespan.outline import MAX_BYTES, Outline, find, isolated, language_of
 from tests.sizes import size
 
 from .symbol_checks import ALL, EXPECTED, SOURCE, check_shape, listing, mutated, outline
@@ -163,3 +164,17 @@ def test_a_rule_for_very_many_targets_is_read_once():
     assert (found.symbols[0].name, found.symbols[0].first, found.symbols[0].last) == ("a", 1, 3)
     assert len(found.symbols) == 20_000
     assert not found.is_complete
+
+
+def test_a_grammar_is_loaded_before_its_first_courtesy_outline(monkeypatch):
+    monkeypatch.setattr(isolated, "_loaded", set())
+    parsed = []
+
+    def decode(task, data, params, context):
+        parsed.append(data)
+        return {"symbols": [], "how": "ast", "complete": True}, []
+
+    for is_courtesy in (False, True, True):
+        isolated.outline_in_worker(b"x", "python", decode, CallContext(), 1, is_courtesy=is_courtesy)
+
+    assert parsed == [b"x", b"", b"x", b"x"]

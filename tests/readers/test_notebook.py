@@ -164,8 +164,9 @@ def test_attachments_of_a_cell_are_shown(shown):
     assert [block.type for block in shown(cell).content] == ["text", "image"]
 
 
-def test_headings_of_old_notebooks_are_headings(shown):
-    assert "# Old</cell" in shown({"cell_type": "heading", "level": 2, "source": "Old"}).text
+@pytest.mark.parametrize(("level", "signs"), [(0, "#"), (1, "#"), (2, "##"), (6, "######"), (9, "######")])
+def test_headings_of_old_notebooks_are_headings(shown, level, signs):
+    assert f"</cell_type>{signs} Old</cell" in shown({"cell_type": "heading", "level": level, "source": "Old"}).text
 
 
 @pytest.mark.parametrize(

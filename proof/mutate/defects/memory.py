@@ -85,8 +85,8 @@ DEFECTS = (
     Defect(
         name="the context of a part has a budget of its own",
         file=f"{SRC}/outline/isolated.py",
-        old="            self._outer, self.memory = outer, outer.memory\n",
-        new="            self._outer = outer\n",
+        old="        self.memory = outer.memory\n",
+        new="",
         tests=f"{CONTEXT} -k part_of_a_call",
     ),
     Defect(

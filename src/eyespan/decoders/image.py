@@ -61,7 +61,6 @@ FORMATS = {
     "image/x-xpixmap": "XPM",
     "image/x-eps": "EPS",
 }
-MAX_PREVIEW_BYTES = 32 * 1024 * 1024
 _WEBP_IN_TIFF = 50001
 _PHOTO_FORMATS = ("JPEG", "AVIF", "HEIF", "JPEG2000")
 _PLAIN_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "RGBa", "RGBX")
@@ -159,7 +158,7 @@ def _preview(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any],
     """Return the TIFF in an EPS file for programs that do not execute PostScript. Raises: Unreadable."""
     at, size_bytes = struct.unpack("<II", read_up_to(file, 28)[20:].ljust(8, b"\0"))
     file.seek(at)
-    tiff = io.BytesIO(read_up_to(file, min(size_bytes, MAX_PREVIEW_BYTES)))
+    tiff = io.BytesIO(read_up_to(file, min(size_bytes, 32 * 1024 * 1024)))
     facts, blobs = decode(tiff, {**params, "media_type": "image/tiff"})
     return {**facts, "format": "EPS", "is_preview": True}, blobs
 

@@ -32,7 +32,6 @@ MAX_DEPTH = 100
 MAX_VALUES = 2_000_000
 """The size alone does not bound the memory: an empty list takes 2 bytes in the file and 64 in memory."""
 MAX_PIECES = 50_000
-MAX_SHORT_CHARS = 100_000
 MAX_LONG_CHARS = 1_000_000
 """An output of which so much is shown is not longer with the selector of its cell."""
 MORE_TEXT_BYTES = 1 << 20
@@ -194,7 +193,7 @@ class _CellWriter:
         self._notebook = notebook
         self._source_bytes_left: int = params["max_window_bytes"]
         self._max_text_bytes: int = (
-            params["max_window_bytes"] + MORE_TEXT_BYTES + 4 * max(0, params["max_outputs_chars"] - MAX_SHORT_CHARS)
+            params["max_window_bytes"] + MORE_TEXT_BYTES + 4 * max(0, params["max_outputs_chars"] - 100_000)
         )
         self._max_output_chars: int = params["max_output_chars"]
         self._chars_left: int = params["max_outputs_chars"]

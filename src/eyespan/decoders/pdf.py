@@ -215,7 +215,6 @@ def _page(
         page.close()
 
 
-SAMPLED_CHARS = 20
 _STRANGE = re.compile("[\ufffd\ue000-\uf8ff]")
 FEW_CHARS = 50
 """A page with fewer characters that consists of an image is a scan with a number or a stamp."""
@@ -242,7 +241,7 @@ def _unreadable_text(page: pypdfium2.PdfPage, layer: Any, text: str) -> str:
 def _is_invisible(layer: Any) -> bool:
     """Return True if nearly all characters of some that are far apart are not drawn."""
     count = pdfium.FPDFText_CountChars(layer)
-    items = [pdfium.FPDFText_GetTextObject(layer, at) for at in range(0, count, count // SAMPLED_CHARS + 1)]
+    items = [pdfium.FPDFText_GetTextObject(layer, at) for at in range(0, count, count // 20 + 1)]
     modes = [pdfium.FPDFTextObj_GetTextRenderMode(item) for item in items if item]
     return modes.count(pdfium.FPDF_TEXTRENDERMODE_INVISIBLE) > 0.9 * len(modes)
 

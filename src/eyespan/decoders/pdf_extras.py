@@ -22,7 +22,6 @@ SIZES_SECONDS = 1.0
 MAX_BOOKMARKS = 20_000
 MAX_DEPTH = 64
 MAX_TITLE_CHARS = 200
-MAX_LABEL_CHARS = 40
 MAX_QUOTE_CHARS = 120
 """The text of the page that an annotation repeats."""
 QUOTES_SECONDS = 2.0
@@ -224,7 +223,7 @@ def section_pages(entries: list[tuple[int, str, int]], name: str, total: int) ->
 
 def label(document: pypdfium2.PdfDocument, index: int) -> str:
     """Return the label of a page, counted from 0, as it is printed on it; "" if there is none."""
-    return shortened(_wide(partial(pdfium.FPDF_GetPageLabel, document.raw, index)), MAX_LABEL_CHARS)
+    return shortened(_wide(partial(pdfium.FPDF_GetPageLabel, document.raw, index)), 40)
 
 
 def attachments(document: pypdfium2.PdfDocument, limit: int) -> tuple[list[tuple[str, int]], int]:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 MAX_LINKS = 40
 """The number of links that the Linux kernel follows before it fails with ELOOP."""
 MAX_STEPS = 4096
-RACE_RETRIES = 64
 
 _O_PATH = getattr(os, "O_PATH", 0)
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -192,7 +191,7 @@ def _open_by_handle(here: int, name: str) -> _Component:
 
 def _open_by_name(here: int, name: str) -> _Component:
     """Check a name, open it, and compare the two. Raises: OSError (EAGAIN if it changes each time)."""
-    for _ in range(RACE_RETRIES):
+    for _ in range(64):
         before = os.stat(name, dir_fd=here, follow_symlinks=False)
         is_file = stat.S_ISREG(before.st_mode)
         try:

@@ -12,7 +12,6 @@ from eyespan.errors import WindowTooLarge
 from eyespan.lines.rows import Row, Rows
 from eyespan.model import Block, RowsPart
 
-COLUMNS_PER_LEVEL = 4
 ROW_BYTES = 200
 """The weight of a row beside its text, which is in memory twice when the answer is rendered."""
 
@@ -28,7 +27,7 @@ def grow(rows: Rows, block: Block, max_window_bytes: int) -> RowsPart | None:
     up = _Upward(rows.above(anchor), cap=block.cap, max_bytes=max_window_bytes)
     down = rows.below(anchor)
     anchor_indent = up.indent_above if anchor.is_blank else anchor.indent
-    floor = 0 if block.max_levels == 0 else max(0, anchor_indent - COLUMNS_PER_LEVEL * block.max_levels)
+    floor = 0 if block.max_levels == 0 else max(0, anchor_indent - 4 * block.max_levels)
     next_down = next(down, None)
     only_line = anchor.number == 1 and next_down is None
     if block.cap == 1 or only_line:

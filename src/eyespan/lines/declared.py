@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 
 XML_BYTES = 256
-HTML_BYTES = 4096
 HEADER_BYTES = 2048
 _NAME = rb"([A-Za-z][A-Za-z0-9_.:()+-]{1,40})"
 _XML = re.compile(rb"\s{0,64}<\?xml\s[^>]{0,160}?encoding\s{0,8}=\s{0,8}[\"']" + _NAME)
@@ -80,7 +79,7 @@ def _declarations(first_bytes: bytes) -> Iterator[str]:
     for pattern, data in ((_XML, first_bytes[:XML_BYTES]), (_CSS, first_bytes[:XML_BYTES])):
         if found := pattern.match(data):
             yield found[1].decode("ascii")
-    if _MARKUP.match(first_bytes) and (found := _META.search(first_bytes[:HTML_BYTES])):
+    if _MARKUP.match(first_bytes) and (found := _META.search(first_bytes[:4096])):
         yield found[1].decode("ascii")
     for line in first_bytes[:HEADER_BYTES].split(b"\n", 2)[:2]:
         if found := _COMMENT.match(line):

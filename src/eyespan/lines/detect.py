@@ -32,7 +32,6 @@ SEARCH_BYTES = 8 * 1024 * 1024
 
 GUESS_BYTES = 16 * 1024
 """The most that chardet judges."""
-EAST_ASIAN_BYTES = 6 * 1024
 
 
 VALID_UTF8 = Encoding("utf-8", how="utf-8")
@@ -215,13 +214,13 @@ def _guess(sample: bytes, ask: Ask | None = None) -> Encoding | None:
     if latin is not None and latin[1] == 1.0 and (beyond < FEW_BYTES or latin[0] == COMMON):
         confidence = FEW_CONFIDENCE if beyond < FEW_BYTES else CALIBRATION[1][1]
         return Encoding(latin[0], how="detected", confidence=confidence)
-    east_asian = likeliest_east_asian(_lines_beyond_ascii(sample, EAST_ASIAN_BYTES))
+    east_asian = likeliest_east_asian(_lines_beyond_ascii(sample, 6 * 1024))
     if east_asian is not None and _is_valid(sample, east_asian) and _reads_like_text(sample, east_asian):
         return Encoding(east_asian, how="detected", confidence=CALIBRATION[0][1], has_lines=_has_lines(east_asian))
     name = None
     for part in dict.fromkeys((_lines_beyond_ascii(sample), sample)):
         encoding, score = (ask or ask_here)(part)
-        name = None if encoding is None or score <= NOTHING_FITS else codec(encoding)
+        name = None if encoding is None or score <= 0.0 else codec(encoding)
         if name is not None and _is_valid(sample, name):
             break
     if latin is not None and latin[1] >= SHARE_OF_LETTERS and name not in LATIN:
@@ -289,7 +288,6 @@ LATIN = frozenset(
 """Code pages of the Latin script. A guess of any other for text between ASCII letters is less likely than `latin`."""
 CALIBRATION = ((0.3, 0.98), (0.2, 0.92), (0.1, 0.75), (0.0, UNSURE))
 """The share of right guesses, by the least score of chardet, which is no probability."""
-NOTHING_FITS = 0.0
 UNLIKELY = ("koi8-t", "cp1006", "cp720", "kz1048", "ptcp154", "cp1125", "iso8859-3", "iso8859-4", "iso8859-16")
 """Rare encodings that are guessed for texts of common ones far more often than they occur."""
 

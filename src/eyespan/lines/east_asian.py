@@ -39,7 +39,6 @@ ROWS = (
 same bytes in EUC-JP and in the encodings of China."""
 LEAST_CHARS = 40
 """A text with fewer characters to judge by is left to chardet."""
-LEAST_KANJI = 10
 LEAST_DIFFERENT = 6
 """So many of the frequent characters must occur: a repeated word may be frequent characters of another language."""
 LEAST_KANA = 0.3
@@ -80,7 +79,7 @@ def _share(text: str, common: str, has_kana: bool) -> float:
         chars -= kana
     counts = [*map(text.count, common)]
     has_several = len(counts) - counts.count(0) >= LEAST_DIFFERENT
-    return sum(counts) / chars if has_several and chars >= LEAST_KANJI else 0.0
+    return sum(counts) / chars if has_several and chars >= 10 else 0.0
 
 
 def _count(text: str, chars: str) -> int:

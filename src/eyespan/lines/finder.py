@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 TAIL_BYTES = 65536
 """The largest first step back from the end of a file: most tails are shorter."""
-LEAST_TAIL_BYTES = 8192
 MAX_WINDOW_BYTES = 1 * MIB
 """The largest window that is read in one piece."""
 
@@ -185,7 +184,7 @@ class LineFinder:
         """Return how much to read first for the last lines, judging by the first bytes. Affects speed only."""
         first_bytes = self.scan.source.first_bytes
         line_bytes = len(first_bytes) / max(1, self.scan.encoding.count(first_bytes))
-        return min(max(LEAST_TAIL_BYTES, int(count * line_bytes * 1.25)), TAIL_BYTES)
+        return min(max(8192, int(count * line_bytes * 1.25)), TAIL_BYTES)
 
     def go_back(self, end: int, count: int, *, least: int = 0) -> int:
         """Return the offset of the last `count` lines before the offset `end`, or of the text if it has fewer.

@@ -48,7 +48,6 @@ NESTED_SCAN_BYTES = 2 << 20
 TRUST_GROWTH_BYTES = 16 << 20
 """A smaller file that changed in any way is scanned again: that takes two milliseconds and is always right."""
 SAMPLE_BYTES = 512
-SAMPLES = 32
 RACY_NS = 50_000_000
 """The clock of file times ticks more slowly than files change, so times this recent do not prove that nothing did."""
 
@@ -145,7 +144,7 @@ def fingerprint(source: Source, covered: int) -> bytes:
     """Return a hash of the last block of the first `covered` bytes and of samples of everything before it."""
     seen = blake2b(digest_size=16)
     last = max(0, covered - STRIDE)
-    step = max(SAMPLE_BYTES, last // SAMPLES)
+    step = max(SAMPLE_BYTES, last // 32)
     for offset in range(0, last, step):
         seen.update(source.read_at(offset, SAMPLE_BYTES))
     seen.update(source.read_at(last, covered - last))

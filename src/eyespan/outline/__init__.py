@@ -78,8 +78,8 @@ def outline(
     """
     from eyespan.outline.isolated import outline_in_worker
 
-    if context is not None:
-        context.check()
+    context = context or CallContext()
+    context.check()
     part, is_whole = parsed_part(data)
     language = language_of(name, part)
     if not language:

@@ -28,14 +28,13 @@ _loaded: set[str] = set()
 class PartDeadline(CallContext):
     """The caller's context with a deadline of its own, for a part of the work that may be left out."""
 
-    def __init__(self, outer: CallContext | None, seconds: float) -> None:
-        super().__init__(seconds, ledger=None if outer is None else outer.ledger)
-        if outer is not None:
-            self._outer, self.memory = outer, outer.memory
+    def __init__(self, outer: CallContext, seconds: float) -> None:
+        super().__init__(seconds, ledger=outer.ledger)
+        self._outer = self._caller = outer
+        self.memory = outer.memory
 
     def advance(self, done_bytes: int, total_bytes: int) -> None:
-        if self._outer is not None:
-            self._outer.advance(done_bytes, total_bytes)
+        self._caller.advance(done_bytes, total_bytes)
         super().advance(done_bytes, total_bytes)
 
 
@@ -43,7 +42,7 @@ def outline_in_worker(
     data: bytes,
     language: str,
     decode: Decode,
-    context: CallContext | None,
+    context: CallContext,
     deadline_seconds: float,
     *,
     is_courtesy: bool,
@@ -63,8 +62,7 @@ def outline_in_worker(
             raise
         except ReadError:
             pass  # the attempt below reports it
-        if context is not None:
-            context.check()
+        context.check()
         _loaded.add(task)
     try:
         facts, _ = decode(task, data, {}, PartDeadline(context, deadline_seconds))
@@ -78,8 +76,7 @@ def outline_in_worker(
         hint, failure = missing.install, missing
     except ReadError as error:
         hint, failure = "the parser failed", error
-    if context is not None:
-        context.check()
+    context.check()
     if not is_courtesy:
         raise failure
     return Outline(symbols=(), how="shape", language=language, is_complete=False, hint=hint)

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from eyespan.outline.model import Outline, outline_of_headings
 from eyespan.outline.source_text import decode_text
 
-FRONT_MATTER_LINES = 2000
 _HASHES = re.compile(r" {0,3}(#{1,6})(?:[ \t](.*))?$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
@@ -72,7 +71,7 @@ def _after_front_matter(lines: list[str]) -> int:
     """Return the number of lines that the front matter takes."""
     fence = lines[0].rstrip()
     if fence in ("---", "+++"):
-        for number, line in enumerate(lines[1:FRONT_MATTER_LINES], 1):
+        for number, line in enumerate(lines[1:2000], 1):
             if line.rstrip() in (fence, "..." if fence == "---" else fence):
                 return number + 1
     return 0

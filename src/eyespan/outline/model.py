@@ -14,9 +14,7 @@ TYPE_KINDS = frozenset(("class", "struct", "interface", "enum", "trait", "impl")
 """The kinds of definitions whose functions are methods."""
 MAX_DEPTH = 30
 """Deeper symbols are left out: only generated files have them, and every level makes qualified names longer."""
-_NAME_CHARS = 200
 _QUALIFIED_CHARS = 1000
-_SIGNATURE_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +227,7 @@ def build_outline(
 
 
 def _symbol(definition: Definition, around: Symbol | None) -> Symbol:
-    name = definition.name[:_NAME_CHARS]
+    name = definition.name[:200]
     qualified = f"{definition.owner}.{name}" if definition.owner else name
     if around is not None:
         qualified = f"{around.qualified}.{qualified}"[-_QUALIFIED_CHARS:]
@@ -241,7 +239,7 @@ def _symbol(definition: Definition, around: Symbol | None) -> Symbol:
         first=definition.first,
         last=definition.last,
         depth=0 if around is None else around.depth + 1,
-        signature=shortened(definition.signature.rstrip(" \\") or name, _SIGNATURE_CHARS),
+        signature=shortened(definition.signature.rstrip(" \\") or name, 200),
         doubt=definition.doubt,
     )
 

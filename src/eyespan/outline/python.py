@@ -21,7 +21,6 @@ Scope = Literal["module", "class", "function"]
 
 MAX_PARSED_BYTES = 1 << 20
 """The parser cannot be interrupted and takes up to two seconds for this much. Handwritten files are smaller."""
-HEADER_LINES = 41
 HEADER_CHARS = 4000
 ASSIGNMENT_CHARS = 60
 TAB_COLUMNS = 8
@@ -178,7 +177,7 @@ def _header(lines: list[str], line: int, name: str) -> str:
     """Return a definition as the file spells it, up to its colon, on one line."""
     text = lines[line - 1]
     if not text.rstrip().endswith(":"):  # the header continues below, or the body follows on the same line
-        text = "\n".join(lines[line - 1 : line - 1 + HEADER_LINES])[:HEADER_CHARS]
+        text = "\n".join(lines[line - 1 : line - 1 + 41])[:HEADER_CHARS]
     start = re.search(rf"(?:async\s+def|def|class)\s+{re.escape(name)}\b", text)
     at = start.start() if start else 0
     depth, pieces, begin = 0, [], at

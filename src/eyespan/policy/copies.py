@@ -25,7 +25,6 @@ from eyespan.policy.spellings import (
 
 _COPY_SUFFIXES = tuple([f"{sign}{word}" for word in COPY_WORDS for sign in COPY_SIGNS])
 _MARKS_AT_END = (*_COPY_SUFFIXES, *SUFFIXES)
-MAX_NUMBER_DIGITS = 14
 MAX_ORIGINALS = 128
 MIN_ORIGINALS = 16
 """Names of which the names of one path may be copies, or copies of copies, that are judged: in all, and of each."""
@@ -130,7 +129,7 @@ def _without_date(name: str) -> list[str]:
         rest = name[:MAX_DATE_CHARS].lstrip(DATE_SIGNS.replace(".", "")) + name[MAX_DATE_CHARS:]
         shorter += [rest, rest[1:]] if rest[:1] == "." else [rest]
     bare = name.rstrip("0123456789")
-    if 0 < len(name) - len(bare) <= MAX_NUMBER_DIGITS:
+    if 0 < len(name) - len(bare) <= 14:
         if bare.endswith((*_COPY_SUFFIXES, *BACKUP_SUFFIXES)):
             shorter.append(bare)
         if bare[-1:] in (*COPY_SIGNS, "~", ";"):

@@ -23,7 +23,6 @@ Key = tuple[Hashable, ...]
 MAX_FILES = 32
 CHECKPOINT_BYTES = 40 << 10
 """The memory of a checkpoint of a deflate stream."""
-MAX_CHECKPOINT_BYTES = 2 << 20
 MEMBER_BYTES = 300
 """The memory of a member in a table of contents; its name comes on top."""
 MAX_CONTENTS_BYTES = 6_000 * MEMBER_BYTES
@@ -40,7 +39,7 @@ class CachedStream:
         self.end = end
 
 
-_streams = CacheTable(MAX_CHECKPOINT_BYTES, MAX_FILES)
+_streams = CacheTable(2 << 20, MAX_FILES)
 _contents = CacheTable(MAX_CONTENTS_BYTES, MAX_FILES)
 
 

@@ -31,7 +31,6 @@ MAX_RATIO = 1000
 """The most output for a byte of input. Deflate ends at 1032 and comes near it only for one byte repeated."""
 FREE_BYTES = 64 * MIB
 """Output that is allowed at any ratio, because a small file of zeros is harmless."""
-GUESSED_RATIO = 8
 RECENT_BYTES = MIB
 """Decoded bytes held in memory for reads further back."""
 FAR_RECENT_BYTES = 2 * MIB
@@ -362,7 +361,7 @@ class DecodedSource(NestedSource):
         if not self.has_exact_size:
             left = max(0, self.below.size_bytes - used)
             # A codec may read far ahead at the start, so the ratio is unknown there: text shrinks to about an eighth.
-            ratio = max(position // max(used, 1), GUESSED_RATIO if position <= STEP_BYTES else 1)
+            ratio = max(position // max(used, 1), 8 if position <= STEP_BYTES else 1)
             self.size_bytes = position + 1 + left * ratio
         elif self._end is None and self._declared == position:
             self._finish(position)

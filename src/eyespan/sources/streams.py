@@ -42,8 +42,6 @@ MAX_WINDOW_BYTES = 32 << 20
 """The same for zstd, whose default and `-19` need 8 MiB."""
 _CODEC_BYTES = 64 << 10
 """The memory of a codec beside its window."""
-_BZIP2_BYTES = 3800 << 10
-_ENDS_EARLY = "it ends too early"
 _CORRUPT = "corrupt compressed data"
 
 
@@ -110,7 +108,7 @@ class Stream:
     def _fill_or_fail(self) -> None:
         self._fill()
         if not self._pending:
-            raise Broken(_ENDS_EARLY)
+            raise Broken("it ends too early")
 
     def _has_next_part(self) -> bool:
         """Return True if another part follows. Zeros before it are padding; other bytes after the last are ignored."""
@@ -242,7 +240,7 @@ def deflate(below: Source, checkpoint: Any | None = None) -> Stream:
 
 
 def bzip2(below: Source, checkpoint: Any | None = None) -> Stream:
-    return Bzip2Stream(below, checkpoint, BZ2Decompressor, b"BZh", window_bytes=_BZIP2_BYTES)
+    return Bzip2Stream(below, checkpoint, BZ2Decompressor, b"BZh", window_bytes=3800 << 10)
 
 
 class Bzip2Stream(PartwiseStream):
@@ -260,7 +258,7 @@ class XzStream(PartwiseStream):
     """xz: a block header gives the size of the dictionary, which is the memory that the codec needs."""
 
     def __init__(self, below: Source, checkpoint: int | None) -> None:
-        super().__init__(below, checkpoint, self._codec_of_window, _XZ_MAGIC, window_bytes=0)
+        super().__init__(below, checkpoint, self._codec_of_window, b"\xfd7zXZ\0", window_bytes=0)
 
     def _start_part(self) -> Codec:
         self._window_bytes = _xz_dictionary_bytes(self._below.read_fully(self.used, 12 + 1024))
@@ -292,7 +290,6 @@ def _xz_dictionary_bytes(start: bytes) -> int:
     return MAX_CODEC_BYTES
 
 
-_XZ_MAGIC = b"\xfd7zXZ\0"
 _CONTINUED = bytes(range(128, 256))
 
 

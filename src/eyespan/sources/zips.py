@@ -37,7 +37,6 @@ _LOCATOR64 = Struct("<4sLQL")
 _CENTRAL = Struct("<4sxB2xHH4xLLLHHH4x2xHL")
 _LOCAL = Struct("<4s5H3L2H")
 """Of a local header: its flags, and the lengths of its name and its extra fields."""
-_MAX_COMMENT = 65535
 _BLOCK_BYTES = 256 * 1024
 _FULL_16, _FULL_32 = 0xFFFF, 0xFFFFFFFF
 """Placeholders for numbers that do not fit, which the zip64 fields hold."""
@@ -153,7 +152,7 @@ def _find_directory(source: Source) -> tuple[int, int, int, int]:
     A program that unpacks the archive may precede it, which shifts the offsets, and a comment may follow it.
     """
     size = _exact_size(source)
-    low = max(0, size - _END.size - _MAX_COMMENT)
+    low = max(0, size - _END.size - 65535)
     tail = source.read_fully(low, size - low)
     at = tail.rfind(b"PK\5\6")
     while at >= 0:
