@@ -45,6 +45,7 @@ MODULE_CYCLES: list[list[str]] = [
 """Cycles of modules inside one package."""
 
 OPENING_FILES = {
+    "extras/bulk/ray.py": "the manifest of an export, in the directory that the caller named",
     "extras/http/auth/oauth.py": "addresses of the issuer, by https",
     "extras/bulk/export.py": "the result that a person named, and the one before it",
     "cli/attack.py": "files that the attack makes in a private directory",
@@ -166,7 +167,7 @@ BUDGETS = {
     "families": (2_300, 2_300),
     "http": (3_905, 3_200),
     "remote": (1_470, 1_200),
-    "bulk and hosts": (2_510, 1_500),
+    "bulk and hosts": (2_610, 1_500),
     "git": (800, 780),
 }
 """The most lines of code of each part, without comments and docstrings, and the goal beside it. A new ability names the

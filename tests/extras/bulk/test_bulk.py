@@ -494,11 +494,28 @@ def test_records_are_values():
 
 def test_a_dataset_of_ray_has_the_columns_of_the_schema(workspace):
     pytest.importorskip("pyarrow", reason="Ray Data is not installed")
-    from types import SimpleNamespace
-
     from eyespan.extras.bulk.ray import RayReader
 
-    table = RayReader(workspace, 1 << 20)({"path": SimpleNamespace(tolist=lambda: ["a.txt", "nope"])})
+    table = RayReader(workspace, reading.Options()).table([("a.txt", "", "", None), ("nope", "not_found", "no", None)])
 
     assert table.column_names == list(SCHEMA)
-    assert table.column("error_code").to_pylist() == ["", "not_found"]
+    assert sorted(table.column("error_code").to_pylist()) == ["", "not_found"]
+
+
+def test_the_walk_of_a_dataset_is_divided_by_directories(tree, workspace):
+    from eyespan.extras.bulk.ray import RayWalker, _shards
+
+    class Column(list):
+        def tolist(self):
+            return list(self)
+
+    rows = [
+        row
+        for shard in _shards(workspace, ["."])
+        for chunk in RayWalker(workspace)({"target": Column([shard])})
+        for files in chunk["files"]
+        for row in json.loads(files)
+    ]
+
+    assert sorted([row[0] for row in rows]) == sorted(paths(workspace, "."))
+    assert _shards(workspace, ["*.txt"]) == ["*.txt"]
