@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from proof.originals.child import Child
+from proof.originals.rules import GENERAL
 
 DIALECT = "cline"
 PEER = ("cline-core", "npm", ("@cline/core@0.0.86",), "node_modules/@cline/core/dist/index.js")
@@ -103,3 +104,6 @@ def _reason(theirs: dict[str, Any], ours: dict[str, Any], root: Path) -> str | N
     if "\U0001f642" in ours["result"]:
         return "limits count code points"
     return None
+
+
+RULES = GENERAL

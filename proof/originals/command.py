@@ -84,20 +84,19 @@ def compare(name: str, calls: int, seed: int, *, writes: bool = False) -> int:
     if writes:
         peer = peer_of(module.PEER)
         groups = {"recomputed": recomputed, "refused": worded, "by a pattern": by_pattern}
-        write_figures(module.DIALECT, f"{peer.name} {peer.version}", (calls, equal, len(undeclared)), groups)
+        files = Counter([Path(str(next(iter(arguments.values()), ""))).name for _, arguments, *_ in undeclared])
+        groups["undeclared"] = Counter({f"calls for {file or '.'}": count for file, count in files.items()})
+        write_figures(module.DIALECT, f"{peer.name} {peer.version}", (calls, equal), groups)
     return 1 if undeclared else 0
 
 
-def write_figures(
-    dialect: str, original: str, figures: tuple[int, int, int], groups: Mapping[str, Counter[str]]
-) -> None:
+def write_figures(dialect: str, original: str, figures: tuple[int, int], groups: Mapping[str, Counter[str]]) -> None:
     """Write the result of a comparison at the end of the page of a dialect, in place of the one before."""
     page = Path(__file__).resolve().parents[2] / "docs/dialects" / f"{dialect.partition('@')[0]}.md"
     start = f"## `{dialect}` and its original"
     before, _, after = page.read_text("utf-8").partition(start)
     after = after.partition("\n## ")[2]
-    calls, equal, undeclared = figures
-    counts = [calls, equal, *[group.total() for group in groups.values()], undeclared]
+    counts = [*figures, *[group.total() for group in groups.values()]]
     lines = [
         start,
         "",

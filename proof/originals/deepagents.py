@@ -9,6 +9,7 @@ from typing import Any
 
 from eyespan.extras.families.deepagents import CUT
 from proof.originals.child import Child
+from proof.originals.rules import GENERAL
 
 DIALECT = "deepagents"
 PEER = "deepagents"
@@ -78,3 +79,6 @@ def explain(
         body, own_body = [one.partition("@@\n")[2] for one in (text, own)]
         return "advice about shell commands is left out" if own_body.startswith(body) else None
     return None
+
+
+RULES = GENERAL

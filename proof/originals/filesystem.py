@@ -9,6 +9,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from proof.originals.rules import GENERAL
+
 DIALECT = "filesystem"
 PEER = "server-filesystem"
 
@@ -148,3 +150,6 @@ def explain(
     if tool == "directory_tree" and their_error and not our_error:
         return "a directory that cannot be listed does not stop the tree"
     return None
+
+
+RULES = GENERAL

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from proof.originals.child import Child
+from proof.originals.rules import GENERAL
 
 DIALECT = "gemini"
 PEER = "gemini-cli-core"
@@ -192,3 +193,6 @@ def _files(content: Any) -> dict[str, str]:
     text = text.partition("\n--- End of content ---")[0]
     pieces = re.split(r"^--- (/.*) ---$", text, flags=re.MULTILINE)
     return {**images, **dict(zip(pieces[1::2], pieces[2::2], strict=True))}
+
+
+RULES = GENERAL

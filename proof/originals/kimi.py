@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from proof.originals.child import Child
+from proof.originals.rules import GENERAL
 
 DIALECT = "kimi@1.52"
 PEER = "kimi-cli"
@@ -62,3 +63,6 @@ def explain(
     if text.startswith("<system>No lines read") and own.startswith("<system>No lines read"):
         return "an empty range of the end has other words"
     return None
+
+
+RULES = GENERAL

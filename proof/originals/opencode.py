@@ -18,6 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from proof.originals.rules import GENERAL
+
 DIALECT = "opencode"
 PEER = ("opencode", "npm", ("opencode-linux-x64@1.18.33",), "node_modules/opencode-linux-x64/bin/opencode")
 BATCH = 40
@@ -210,3 +212,6 @@ def explain(
     if contents.endswith(b"\xc3"):
         return "a character that is cut off at the end of the file is shown as U+FFFD"
     return None
+
+
+RULES = GENERAL

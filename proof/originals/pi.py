@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from proof.originals.child import Child
+from proof.originals.rules import GENERAL
 
 DIALECT = "pi"
 PEER = "pi-coding-agent"
@@ -86,3 +87,6 @@ def _without_empty_piece(text: str, contents: str) -> str:
             f"\n\n[{count} more lines in file. Use offset={left[2]} to continue.]" if count else ""
         )
     return text
+
+
+RULES = GENERAL

@@ -45,6 +45,12 @@ class Case:
         """Return True if the arguments do not fit the schema of the tool."""
         return not Draft202012Validator(self.schema).is_valid(self.arguments)
 
+    @property
+    def names_nothing(self) -> bool:
+        """Return True if one of the arguments names no file, and none of them names one."""
+        texts = [value for value in self.arguments.values() if isinstance(value, str)]
+        return bool(texts) and not any((self.root / text.lstrip("@/")).is_file() for text in texts if "\0" not in text)
+
     def file(self, name: str = "path") -> Path:
         """Return the file that an argument names."""
         return self.root / str(self.arguments.get(name, "")).lstrip("@")
@@ -152,7 +158,7 @@ def _answer(reply: Reply) -> Answer:
     if reply.error is not None:
         return True, reply.error.message
     if all(isinstance(block, TextContent) for block in reply.content):
-        return False, reply.text
+        return False, "".join([block.text for block in reply.content if isinstance(block, TextContent)])
     return False, [_block(block) for block in reply.content]
 
 
@@ -211,8 +217,31 @@ OUTSIDE = Rule("files outside the roots are refused", has_machine=True)
 BINARY = Rule("binary files are refused", table={"text_rule": ANY_IS_TEXT, "refuses": frozenset()})
 EMPTY_PIECE = Rule("the empty piece after the last line feed is no line", files=counted_empty)
 CRLF = Rule("CR before a line feed is part of the line end", files=lambda data: data.replace(b"\r\n", b"\r\r\n"))
-WRONG = Rule("arguments that do not fit the schema", refused=lambda case: case.is_invalid)
+BOM_LINE = Rule("a BOM alone is a line", files=lambda data: b"" if data == b"\xef\xbb\xbf" else data)
+
+
+def _is_wrong(case: Case) -> bool:
+    return case.is_invalid or _has_fraction(list(case.arguments.values()))
+
+
+def _has_fraction(value: Any) -> bool:
+    return isinstance(value, float) or (isinstance(value, list) and any(map(_has_fraction, value)))
+
+
+WRONG = Rule("arguments that do not fit the schema, or are no integers", refused=_is_wrong)
 STRICT = Rule(
-    "arguments that do not fit the schema, or are no whole numbers, where the original takes them",
-    refused_here=lambda case: case.is_invalid or any(isinstance(one, float) for one in case.arguments.values()),
+    "arguments that do not fit the schema, or are no integers, where the original takes them", refused_here=_is_wrong
 )
+GENERAL = (
+    WRONG,
+    OUTSIDE,
+    EMPTY_PIECE,
+    CRLF,
+    BINARY,
+    BOM_LINE,
+    Rule("only a line feed ends a line", files=lines_at("\r")),
+    Rule("only a line feed ends a line", files=lines_at("\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")),
+    Rule("a start after the end is an error", table={"refused": {}}),
+    Rule("a file that is missing", refused=lambda case: case.names_nothing),
+)
+"""Rules of several originals."""

@@ -87,7 +87,7 @@ def make_tree(root: Path, seed: int, files: int = 60) -> list[str]:
 def random_path(rng: random.Random, root: Path, names: list[str]) -> str:
     """Return a path in one of its spellings."""
     name = rng.choice(names)
-    if rng.random() < 0.5:
+    if rng.random() < 0.5 or not name:
         return name
     forms = [
         "{root}/{name}",

@@ -259,7 +259,7 @@ class TableDialect(Dialect):
     documents: frozenset[str] = frozenset()
     """The kinds that come as images or files."""
     document_texts: Mapping[str, str] = {}
-    """A text before such a block, by its kind."""
+    """A text before such a block, by its kind; `type` and `path` are filled in."""
     refuses: frozenset[str] = frozenset((kinds.BINARIES,))
     """The kinds that are binary to the dialect, whatever their bytes are: all that are never text."""
     options = WHOLE_PDF
@@ -372,7 +372,8 @@ class TableDialect(Dialect):
         """Return an image or a file."""
         block = media_block(document, engine)
         text = self.document_texts.get("image" if isinstance(block, ImageContent) else document.kind)
-        lead = () if text is None else (TextContent(text.format(type=block.media_type)),)
+        path = written_path(self.paths.shown(call.path, engine.guard.roots))
+        lead = () if text is None else (TextContent(text.format(type=block.media_type, path=path)),)
         notes = (CHANGED_DOCUMENT,) if document.facts.changed else ()
         return Reply((*lead, block), None, None, notes, {"file_bytes": document.facts.size_bytes})
 

@@ -68,12 +68,13 @@ class Qwen(TableDialect):
     line_chars = MAX_CHARS
     line_mark = "... [truncated]"
     max_size = MAX_CHARS
-    keeps_first = True
-    hides_bom = True
+    keeps_first = keeps_last_end = hides_bom = True
     text_encoding = "bom"
     total = EXACT_TOTAL
     answers = {"full": _CUT, "more": _CUT, "part": _CUT, "any": "{body}"}
+    refused = {"past_end": "Offset {offset} is after the end: the file has {total} lines"}
     documents = frozenset(("image", "pdf"))
+    system_call = "stat"
     error_texts = {
         "not_found": "Could not read file because no file was found at the specified path.",
         "directory": "Could not read file because the provided path is a directory, not a file.",

@@ -104,9 +104,10 @@ class TextEditor(TableDialect):
             text = f"Error: the command {command} is not available: this tool only views files"
             raise BadArguments("read_only", text)
         call = super().parse(arguments, admit)
-        given = call["view_range"]
-        if given is None:
-            return call
+        return call if call["view_range"] is None else self.in_range(call, call["view_range"])
+
+    def in_range(self, call: Call, given: list[int]) -> Call:
+        """Return the call with the lines of its range. Raises: BadArguments."""
         if len(given) != 2:
             raise self.wording.bad(f"view_range must be two integers, as in [1, 50], not {shown(given)}")
         first, last = given
@@ -136,27 +137,37 @@ class TextEditor(TableDialect):
         """Return the names in a directory, two levels deep, without hidden ones. Raises: ReadError."""
         if call["view_range"] is not None:
             raise self.wording.bad("view_range is not allowed for a directory")
-        path = call.path
-        names: list[str] = []
-        is_partial = False
-        for entry in _visible(path, engine, context):
-            names.append(_line(path, entry.name, entry.what))
-            if entry.what != "directory" or entry.name in SKIPPED:
-                continue
-            below = os.path.join(path, entry.name)
-            try:
-                names += [_line(below, inner.name, inner.what) for inner in _visible(below, engine, context)]
-            except (errors.Cancelled, errors.TimedOut):
-                raise
-            except errors.ReadError:
-                continue  # removed since it was listed, or not readable
-            if len(names) > MAX_NAMES:
-                is_partial = True
-                break
-        lines = [f"{valid_text(path)}: files and directories, two levels deep, without hidden ones", *names[:MAX_NAMES]]
-        if is_partial or len(names) > MAX_NAMES:
+        names, is_partial = two_levels(self.paths.resolved(call.path, engine.guard.roots), engine, context)
+        lines = [f"{valid_text(call.path)}: files and directories, two levels deep, without hidden ones", *names]
+        if is_partial:
             lines.append(f"[cut at {MAX_NAMES} names; view a directory below]")
         return Reply((TextContent("\n".join(lines)),), measures={"lines": len(lines)})
+
+
+def two_levels(
+    path: str, engine: Engine, context: CallContext, *, follows_links: bool = False
+) -> tuple[list[str], bool]:
+    """Return the paths in a directory and in those below it, without hidden ones, and whether they are cut.
+
+    Raises: ReadError.
+    """
+    names: list[str] = []
+    for entry in _visible(path, engine, context):
+        below = os.path.join(path, entry.name)
+        inner: list[Any] | None = None
+        if entry.what == "directory" or (follows_links and entry.what == "link"):
+            try:
+                inner = _visible(below, engine, context)
+            except (errors.Cancelled, errors.TimedOut):
+                raise
+            except errors.ReadError:  # removed since it was listed, not readable, or a link to something else
+                inner = None if entry.what == "link" else []
+        names.append(valid_text(below) + ("/" if inner is not None else ""))
+        if inner and entry.name not in SKIPPED:
+            names += [_line(below, one.name, one.what) for one in inner]
+        if len(names) > MAX_NAMES:
+            break
+    return names[:MAX_NAMES], len(names) > MAX_NAMES
 
 
 def _visible(path: str, engine: Engine, context: CallContext) -> list[Any]:

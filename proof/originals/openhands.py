@@ -1,0 +1,149 @@
+"""OpenHands' `file_editor view`, and the declared differences of the `openhands` dialect from it."""
+
+from __future__ import annotations
+
+import base64
+import os
+import random
+import re
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from proof.originals.child import Child
+from proof.originals.rules import (
+    BINARY,
+    BOM_LINE,
+    CRLF,
+    OUTSIDE,
+    STRICT,
+    WRONG,
+    Answer,
+    Case,
+    Rule,
+    lines_at,
+    other_encoding,
+)
+from proof.originals.tree import random_number, random_path
+
+DIALECT = "openhands"
+PEER = "openhands-tools"
+
+
+class Original(Child):
+    """The original, called in its own environment."""
+
+    def __init__(self, place: Path, root: Path) -> None:
+        os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # its import asks the network otherwise
+        os.chdir(place)  # relative paths are suggested from the working directory
+        super().__init__([str(place / "bin/python"), "-P", str(Path(__file__).with_name("openhands_original.py"))])
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
+        answer = self.ask(arguments)
+        blocks: list[Any] = []
+        for block in answer["blocks"]:
+            if "image_urls" in block:
+                kind, _, data = block["image_urls"][0].removeprefix("data:").partition(";base64,")
+                blocks.append({"type": "image", "data": data, "mimeType": kind})
+            else:
+                blocks.append({"type": "text", "text": block["text"]})
+        is_text = all(block["type"] == "text" for block in blocks)
+        return answer["failed"], "".join([block["text"] for block in blocks]) if is_text else blocks
+
+
+def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, dict[str, Any]]:
+    path = random_path(rng, root, names)
+    if rng.random() < 0.9 and not path.startswith("/"):
+        path = f"{root}/{path}"
+    arguments: dict[str, Any] = {"command": "view", "path": path}
+    if rng.random() < 0.6:
+        arguments["view_range"] = [random_number(rng), rng.choice([random_number(rng), -1])]
+    if rng.random() < 0.02:
+        arguments["view_range"] = rng.choice([[], [1], [1, 2, 3], "1", 3, None, [5, 2], [0, 1]])
+    return "file_editor", arguments
+
+
+NOTICE = (
+    "<response clipped><NOTE>Due to the max output limit, only part of this file has been shown to you. You should "
+    "retry this tool after you have searched inside the file with `grep -n` in order to find the line numbers of what "
+    "you are looking for.</NOTE>"
+)
+
+
+def _refused_as_binary(case: Case, own: Answer) -> Answer:
+    """Return the refusal of a file that is not UTF-8, or that holds control characters."""
+    text = case.contents().decode("utf-8", "replace")
+    if not re.search("[\ufffd\0-\x08\x0e-\x1f\x7f\x80-\x9f]", text):
+        return own
+    path = PurePosixPath(case.arguments["path"])
+    text = "File appears to be binary and this file type cannot be read or edited by this tool."
+    return True, f"File validation failed for {path}: {text}"
+
+
+def _refused_by_decoding(case: Case, own: Answer) -> Answer:
+    try:
+        with case.file().open(encoding="utf-8") as file:
+            for _ in file:
+                pass
+    except UnicodeDecodeError as error:
+        path = PurePosixPath(case.arguments["path"])
+        text = "file contains binary content that cannot be decoded as text."
+        return True, f"Cannot view {path}: {text} Error: {error}"
+    except (OSError, ValueError):
+        pass
+    return own
+
+
+def _missing(case: Case, own: Answer) -> Answer:
+    """Return the error for `..` after a directory that does not exist."""
+    path = PurePosixPath(case.arguments["path"])
+    if case.file().exists():
+        return own
+    return True, f"Invalid `path` parameter: {path}. The path {path} does not exist. Please provide a valid path."
+
+
+def _by_suffix(case: Case, own: Answer) -> Answer:
+    path = PurePosixPath(case.arguments["path"])
+    if path.suffix != ".png" or not case.file().is_file():
+        return own
+    text = f"Image file {path} read successfully. Displaying image content."
+    data = base64.b64encode(case.contents()).decode()
+    return False, [{"type": "text", "text": text}, {"type": "image", "data": data, "mimeType": "image/png"}]
+
+
+def _clipped(case: Case, own: Answer) -> Answer:
+    """Return the answer whose middle is clipped, with the rest numbered on."""
+    found = re.fullmatch(r"(?s)((?:NOTE: .*?\n)?Here's the result of .*?:\n)( *(\d+)\t.*)\n", str(own[1]))
+    if found is None:
+        return own
+    text = "\n".join([row.partition("\t")[2] for row in re.split(r"\n(?= *\d+\t)", found[2])])
+    data = case.contents()
+    has_last = int(found[3]) + text.count("\n") > data.count(b"\n")
+    text += "" if has_last and not data.endswith(b"\n") else "\n"
+    if len(text) <= 16_000:
+        return own
+    room = 16_000 - len(NOTICE)
+    head = room // 2 + room % 2
+    text = text[:head] + NOTICE + text[len(text) - (room - head) :]
+    rows = [f"{number:6}\t{line}" for number, line in enumerate(text.removesuffix("\n").split("\n"), int(found[3]))]
+    return False, found[1] + "\n".join(rows) + "\n"
+
+
+RULES = (
+    Rule("a relative path", refused=lambda case: not str(case.arguments["path"]).startswith("/")),
+    WRONG,
+    STRICT,
+    OUTSIDE,
+    CRLF,
+    BINARY,
+    BOM_LINE,
+    Rule("a long answer is cut after a line", table={"settings": {"max_characters": None}}, answer=_clipped),
+    Rule("only a line feed ends a line", files=lines_at("\r")),
+    Rule("`..` is resolved in the text of a path", answer=_missing),
+    Rule("a file that is not an image is not sent as one", answer=_by_suffix),
+    Rule("text that is not UTF-8, or holds control characters, is shown, not refused", answer=_refused_as_binary),
+    Rule("text that is not UTF-8 is shown, not refused", answer=_refused_by_decoding),
+    other_encoding("cp1006"),
+    other_encoding("cp1257"),
+    other_encoding("cp1250"),
+    other_encoding("cp1252"),
+)
