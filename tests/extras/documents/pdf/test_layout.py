@@ -196,6 +196,24 @@ def test_a_cell_beside_several_rows_does_not_join_them(tmp_path):
     assert [line.split("|")[-2].strip() for line in text.split("\n")[2:]] == [str(1000 + n) for n in range(9)]
 
 
+def test_words_at_equal_distances_are_a_heading_of_numbers(tmp_path):
+    cells = [[f"head{n}" for n in range(8)], *[[f"{row}{n}" for n in range(8)] for row in range(1, 6)]]
+
+    text = shown(tmp_path, words(*placed(cells, range(72, 552, 60))))
+
+    assert text.split("\n")[0] == "| head0 | head1 | head2 | head3 | head4 | head5 | head6 | head7 |"
+
+
+def test_totals_between_rows_do_not_join_columns(tmp_path):
+    rows = [[(f"Name {n}", f"Town {n}", "meals", f"{n}.50"), ("TOTAL", "", "", f"{n}.50")] for n in range(1, 6)]
+
+    text = shown(
+        tmp_path, words(*placed([("Who", "Where", "What", "Amount"), *[row for pair in rows for row in pair]]))
+    )
+
+    assert "| Name 3 | Town 3 | meals | 3.50 |\n| TOTAL |  |  | 3.50 |" in text
+
+
 def test_a_raised_digit_is_no_digit_of_the_number(tmp_path):
     cells = placed(CELLS)
     content = [words(*cells[:8]), words((388.7, 688, "2"), size=6), words(*cells[8:])]

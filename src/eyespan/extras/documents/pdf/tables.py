@@ -18,7 +18,7 @@ from statistics import median
 
 from eyespan.extras.documents.pdf.words import WIDE_GAP, Row, Word, shown_words
 
-MAX_GAP_LINES = 3.2
+MAX_GAP_LINES = 3.6
 """A table ends at a gap of so many lines."""
 MAX_TRIES = 6
 """A region that is no table is tried again without its first row, at most so often, because it may be a title."""
@@ -101,7 +101,8 @@ class _Run:
         if len(words) < 7 or sum([w[4] in self.numbers for w in words]) * 3 >= len(words):
             return False
         gaps = [b[0] - a[2] for a, b in pairwise(words)]
-        return max(gaps) < 2.2 * median(gaps)
+        is_header = len(row) >= 0.7 * len(words) and bool(self.numbers)  # a word for each column of numbers
+        return max(gaps) < 2.2 * median(gaps) and not is_header
 
     def _is_caption(self, at: int) -> bool:
         words = self.words[at]
@@ -215,7 +216,8 @@ class _Grid:
         wide = WIDE_GAP * height
         body = [row for row, found in zip(rows, pairs, strict=True) if any(gap > wide for _, _, gap in found)]
         data = [row for row in body if sum([w[4] in self._numbers for w in row]) * 5 >= 2 * len(row)]
-        if len(data) < max(3, 0.4 * len(body)):
+        # Rows of numbers show the columns best, unless others have more of them: totals between the rows of a list.
+        if len(data) < max(3, 0.4 * len(body)) or 2 * median(map(len, data)) < median(map(len, body)):
             data = body
         self.edges = self._found_edges(data)
         self.lines = [self._line(row) for row in rows] if self.edges else []
@@ -337,7 +339,7 @@ def _is_number(text: str) -> bool:
 
 def _joined_lines(lines: list[_Line], columns: int, grid: _Grid) -> list[_Line]:
     """Return the rows of a table: lines that overlap, or go on in cells of the line before."""
-    lines = _without_overlaps(lines)
+    lines = _without_overlaps(lines, grid)
     data = next((at for at, line in enumerate(lines) if _is_data(line, columns, grid)), 0)
     gaps = [below.top - above.bottom for above, below in pairwise(lines)]
     wrapped = _wrapped_by_gaps(lines, gaps, columns)
@@ -366,15 +368,16 @@ def _joined_lines(lines: list[_Line], columns: int, grid: _Grid) -> list[_Line]:
     return made
 
 
-def _without_overlaps(lines: list[_Line]) -> list[_Line]:
-    """Return lines of which those that overlap and have no column in common are one."""
+def _without_overlaps(lines: list[_Line], grid: _Grid) -> list[_Line]:
+    """Return lines of which those that overlap are one, unless both have a number in the same column."""
     made: list[_Line] = []
     for line in lines:
         last = made[-1] if made else None
         if last is not None:
             shared = last.bottom - line.top
-            is_beside = last.cells.keys().isdisjoint(line.cells)
-            if is_beside and shared > 0.3 * min(line.bottom - line.top, last.bottom - last.top):
+            common = last.cells.keys() & line.cells.keys() - {0}
+            is_row = any(all(_is_number(grid.text(one.cells[at])) for one in (last, line)) for at in common)
+            if not is_row and shared > 0.3 * min(line.bottom - line.top, last.bottom - last.top):
                 main = line if len(line.cells) > len(last.cells) else last
                 top, bottom = main.top, main.bottom
                 last.add(line)
