@@ -65,6 +65,14 @@ def _without_bom(case: Case, own: Answer) -> Answer:
     return own[0], own[1].replace("\u2192\ufeff", "\u2192", 1)
 
 
+def _bom_alone(case: Case, own: Answer) -> Answer:
+    """Return the warning for a BOM that is the whole file."""
+    text = "the file exists but is shorter than the provided offset (1). The file has 1 lines."
+    warning = f"<vibe_warning>Warning: {text}</vibe_warning>\nnum_lines: 0"
+    is_alone = case.contents("file_path") == b"\xef\xbb\xbf"
+    return own[0], own[1].replace("        1\u2192\nnum_lines: 1", warning) if is_alone else own[1]
+
+
 def _wide(case: Case, own: Answer) -> Answer:
     """Return the answer of a program that finds lines in the bytes of UTF-16, and decodes what it found."""
     data = case.contents("file_path")
@@ -98,7 +106,9 @@ RULES = (
     Rule("only a line feed ends a line", answer=_split),
     Rule("a path is named as it was asked for, without links resolved", answer=_resolved),
     Rule("a BOM is taken off at the start of a file only", answer=_without_bom),
+    Rule("a BOM alone is a line", answer=_bom_alone),
     Rule("UTF-16 is decoded before its lines are counted", answer=_wide),
+    other_encoding("cp437"),
     other_encoding("cp1250"),
     other_encoding("cp1006"),
     other_encoding("cp1256"),
