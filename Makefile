@@ -110,8 +110,9 @@ remote: $(READY)  ## the tests of remote roots with real servers of S3 and Azure
 	@$(BIN)/python -m pytest tests/extras/remote
 	@$(BIN)/python -m proof bombs --quick --remote s3 https https-whole --dialect native forge
 
-dist: $(READY)  ## build and check the source archive and the wheels; installs its tools in build/dist-venv, three minutes
+dist: $(READY)  ## build and check the source archive and the wheels, and run what hosts install from them; tools in build/dist-venv, three minutes
 	@$(PYTHON) packaging/build.py
+	@EYESPAN_WHEELS=$(CURDIR)/dist EYESPAN_HOSTS_UV=$(CURDIR)/build/dist-venv/bin/uv $(BIN)/python -m pytest tests/extras/hosts/test_installation.py
 
 clean:  ## remove everything that the other commands made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info

@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOLS = ROOT / "build" / "dist-venv"
-NEEDED = ("build", "hatchling>=1.27", "ziglang", "twine", "check-wheel-contents", "abi3audit")
+NEEDED = ("build", "hatchling>=1.27", "ziglang", "twine", "uv", "check-wheel-contents", "abi3audit")
 TARGETS = {
     "manylinux_2_17_x86_64.manylinux2014_x86_64": "x86_64-linux-gnu.2.17",
     "manylinux_2_17_aarch64.manylinux2014_aarch64": "aarch64-linux-gnu.2.17",

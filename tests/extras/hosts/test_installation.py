@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import eyespan
+
 from .fakes import Call, FakeAnthropic
 from .programs import BIN, UV, run
 from .test_packaging import ROOT
@@ -45,7 +47,9 @@ def test_the_bundle_is_valid_and_complete(tmp_path):
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory):
-    """Both distributions, built as they would be published."""
+    """Both distributions, as they would be published: those of `make dist`, or built here."""
+    if built := os.environ.get("EYESPAN_WHEELS"):
+        return Path(built)
     out = tmp_path_factory.mktemp("wheels")
     for directory in (ROOT, ROOT / "packaging/eyespan-mcp"):
         built = subprocess.run([UV, "build", "--quiet", "--out-dir", out, directory], capture_output=True, text=True)
@@ -148,11 +152,11 @@ def test_the_plugin_offers_the_tool_for_the_current_directory(wheels, project, t
 def test_the_container_has_all_kinds_of_documents(wheels, tmp_path):
     """Install what the Containerfile installs; building the image needs a base image from a registry."""
     (extras,) = re.findall(r"'/src(\[[a-z,]+\])'", (ROOT / "packaging/Containerfile").read_text())
-    (wheel,) = wheels.glob("eyespan-*.whl")
-    for words in (["venv", "--quiet"], ["pip", "install", "--quiet", f"eyespan{extras} @ {wheel.as_uri()}"]):
+    for words in (["venv", "--quiet"], ["pip", "install", "--quiet", f"eyespan{extras}=={eyespan.__version__}"]):
         done = subprocess.run(
             [UV, *words, *(["venv"] if "venv" in words else ["--python", "venv"])],
             cwd=tmp_path,
+            env=with_uv(wheels),
             capture_output=True,
             text=True,
         )
