@@ -36,10 +36,6 @@
 #if defined(__SSE2__) && !defined(EYESPAN_PORTABLE)
 #define USE_SSE2
 #include <emmintrin.h>
-#if defined(__GNUC__) && defined(__x86_64__)
-#define USE_AVX2 /* where the processor has it: asked when the module is loaded */
-#include <immintrin.h>
-#endif
 #endif
 
 enum {
@@ -76,44 +72,8 @@ static int grow(struct buffer *mine, size_t size) {
 
 /* ---- Line feeds. */
 
-#ifdef USE_AVX2
-static int has_avx2;
-
-/* Counts the line feeds of a multiple of 128 bytes, in the way of count_feeds. */
-__attribute__((target("avx2"))) static size_t count_feeds_by_32(const byte *p, size_t n) {
-    const __m256i feed = _mm256_set1_epi8('\n'), zero = _mm256_setzero_si256();
-    __m256i sums = zero;
-#define MATCHES(i) _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(p + (i))), feed)
-    while (n) {
-        size_t rows = n / 128 < 63 ? n / 128 : 63;
-        __m256i a = zero, b = zero, c = zero, d = zero;
-        n -= rows * 128;
-        for (; rows; rows--, p += 128) {
-            a = _mm256_sub_epi8(a, MATCHES(0));
-            b = _mm256_sub_epi8(b, MATCHES(32));
-            c = _mm256_sub_epi8(c, MATCHES(64));
-            d = _mm256_sub_epi8(d, MATCHES(96));
-        }
-        a = _mm256_add_epi8(_mm256_add_epi8(a, b), _mm256_add_epi8(c, d));
-        sums = _mm256_add_epi64(sums, _mm256_sad_epu8(a, zero));
-    }
-#undef MATCHES
-    uint64_t quarters[4];
-    _mm256_storeu_si256((__m256i *)quarters, sums);
-    return (size_t)(quarters[0] + quarters[1] + quarters[2] + quarters[3]);
-}
-#endif
-
 static size_t count_feeds(const byte *p, size_t n) {
     size_t total = 0;
-#ifdef USE_AVX2
-    if (has_avx2 && n >= 1024) {
-        size_t rows = n / 128 * 128;
-        total = count_feeds_by_32(p, rows);
-        p += rows;
-        n -= rows;
-    }
-#endif
 #ifdef USE_SSE2
     const __m128i feed = _mm_set1_epi8('\n'), zero = _mm_setzero_si128();
     __m128i sums = zero;
@@ -1049,10 +1009,6 @@ static PyMethodDef functions[] = {
 };
 
 static int fill_module(PyObject *module) {
-#ifdef USE_AVX2
-    __builtin_cpu_init();
-    has_avx2 = __builtin_cpu_supports("avx2") != 0;
-#endif
 #ifdef __linux__
     struct state *state = PyModule_GetState(module);
     state->opened = (PyTypeObject *)PyType_FromModuleAndSpec(module, &opened_spec, NULL);
