@@ -120,23 +120,33 @@ class Opened:
             return document
         except BaseException as error:
             context.memory.end_loan(before_bytes)
-            if (failure := self._failure(error)) is error:
-                raise
-            raise failure from (None if isinstance(error, UNLOADED) else error)
+            failure = None if self._is_named(error) else self._failure(error)
+            try:
+                if failure is None:
+                    raise
+                raise failure from (None if isinstance(error, UNLOADED) else error)
+            finally:
+                del failure  # its traceback holds this frame
 
-    def _failure(self, error: BaseException) -> BaseException:
-        """Return the error of a read for what its reader raised, with the path of the file."""
-        failure = error
+    def _is_named(self, error: BaseException) -> bool:
+        """Add the file and the plugin to the error of a read, and return True; False for another exception."""
+        if isinstance(error, ReadError):
+            error.path, error.relative = self.source.asked, self.source.path
+            origin = kinds.origin(self.kind) if isinstance(error, Unreadable) else ""
+            if origin and origin not in error.reason:
+                error.reason += f" (plugin {origin})"
+        return isinstance(error, ReadError)
+
+    def _failure(self, error: BaseException) -> ReadError | None:
+        """Return the error of a read for another exception of its reader; None if that is a bug."""
+        failure: ReadError | None = None
         if isinstance(error, MemoryError):
             log_shortage(error)
             failure = SystemFailure("", ENOMEM)
-        elif not isinstance(error, ReadError) and isinstance(error, Exception):
-            failure = (isinstance(error, UNLOADED) and short_of(error, "")) or self._plugin_failure(error) or error
-        if isinstance(failure, ReadError):
-            failure.path, failure.relative = self.source.asked, self.source.path
-            origin = kinds.origin(self.kind) if isinstance(failure, Unreadable) else ""
-            if origin and origin not in failure.reason:
-                failure.reason += f" (plugin {origin})"
+        elif isinstance(error, Exception):
+            failure = (short_of(error, "") if isinstance(error, UNLOADED) else None) or self._plugin_failure(error)
+        if failure is not None:
+            self._is_named(failure)
         return failure
 
     def _plugin_failure(self, error: Exception) -> Unreadable | None:
@@ -184,9 +194,13 @@ class Opened:
                 yield from stream(self, selection, context)
                 return
         except Exception as error:
-            if (failure := self._failure(error)) is error:
-                raise
-            raise failure from (None if isinstance(error, UNLOADED) else error)
+            failure = None if self._is_named(error) else self._failure(error)
+            try:
+                if failure is None:
+                    raise
+                raise failure from (None if isinstance(error, UNLOADED) else error)
+            finally:
+                del failure  # its traceback holds this frame
         yield from self.read_now(selection, context).parts
 
     def outline(self, *, is_courtesy: bool = False) -> Outline:
