@@ -11,16 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 from eyespan.dialects.base import only_text, text_notes
-from eyespan.model import EXACT_TOTAL, Document, Limits, Lines, TextPart, TotalRule
+from eyespan.model import EXACT_TOTAL, Document, Lines, TextPart, TotalRule
 from eyespan.opened import Opened
 
 WINDOW_LINES = 2000
 """So many lines of 2,000 characters fit into the largest window, in any script."""
-
-
-def line_limits(max_chars: int) -> Limits:
-    """Return limits under which a window holds what is needed of a line that is cut to `max_chars` characters."""
-    return Limits(max_line_bytes=4 * (max_chars + 2), max_line_chars=max_chars)
 
 
 def raw_lines(data: bytes | bytearray) -> Iterator[bytes | bytearray]:

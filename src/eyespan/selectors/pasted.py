@@ -39,7 +39,7 @@ _NUMBERED = (
     re.compile(r"\s{0,20}(?P<line>[0-9]{1,9})(?::(?P<column>[0-9]{1,6})(?=[\s:])|[:|-](?![0-9])|\s{0,4}[|│┆┊](?=\s))"),
     re.compile(r"\s{0,8}[Ll](?:ine)?[:.]\s{0,20}(?P<line>[0-9]{1,9})(?=[\s|]|$)"),  # gitleaks, sqlfluff, LaTeX
     re.compile(r"-{2,6}>\s{1,4}(?P<line>[0-9]{1,9})(?=\s)"),  # IPython
-    re.compile(r"Hunk #[0-9]{1,6} \w{1,20} at (?P<line>[0-9]{1,9})|DA:(?P<uncovered>[0-9]{1,9}),0$"),  # patch, lcov
+    re.compile(r"Hunk #[0-9]{1,6} \w{1,20} at (?P<line>[0-9]{1,9})"),  # patch
 )
 _TABLE = re.compile(r"\s{0,8}Line\s{2,8}\S")  # PHPStan
 _TABLE_ROW = re.compile(r"\s{0,8}(?P<line>[0-9]{1,9})\s{2,12}[^\s/.]{1,100}(?:\s|$)")
@@ -58,7 +58,6 @@ EXAMPLES = (
     ('Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\nNameError: g', "a.py:3"),
     ("diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -3,7 +3,9 @@ def f()\n x\n+y", "a.py:3-11"),
     ("patching file src/a.c\nHunk #2 FAILED at 9.", "src/a.c:9"),
-    ("SF:src/a.c\nDA:3,0\nDA:4,1\nDA:9,0\nend_of_record", "src/a.c:3, src/a.c:9"),
     ("~/work/src/a.c in f(x)\n     10 def f():\n---> 11     1/0", "src/a.c:11"),
 )
 """Texts that name several paths, or have several lines, each with the selectors that it is read as."""
@@ -159,8 +158,7 @@ def _numbered(line: str, *, is_table: bool) -> Piece | None:
     for pattern in (*_NUMBERED, *([_TABLE_ROW] if is_table else [])):
         match = pattern.match(line)
         if match is not None:
-            groups = match.groupdict()
-            first, column = number(groups["line"] or groups["uncovered"]), groups.get("column")
+            first, column = number(match["line"]), match.groupdict().get("column")
             return Ranges((Place(first, number(column)) if column else Lines(first, 1),))
     return None
 
