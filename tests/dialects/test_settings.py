@@ -369,3 +369,7 @@ def test_serve_takes_settings_for_each_dialect():
         "claude": {"pdf": "document", "encoding": "auto"},
         "forge": {"encoding": "auto"},
     }
+
+
+def test_a_dialect_of_several_tools_is_described_by_its_first():
+    assert dialect_class("filesystem")().spec.name == "read_file"
