@@ -480,7 +480,7 @@ def readme_text(figures: dict[str, Any], connections: int = 64) -> str:
             continue
         share = f"{memory[name] / memory['eyespan']:.1f}x"
         lines.append(f"| {name} | {run.cpu_us / base.cpu_us:.1f}x | {share} |")
-    return "\n".join(lines) + "\n\nRatios within one run; [bench/HTTP.md](../bench/HTTP.md) has all figures."
+    return "\n".join(lines) + "\n\nRatios within one run; [HTTP](../bench/HTTP.md) has all figures."
 
 
 def results_of(figures: dict[str, Any]) -> Results:

@@ -40,6 +40,7 @@ NOT_RUN = {
     ("docs/architecture.md", "      library"): "a diagram",
     ("docs/architecture.md", "arguments ─>"): "a diagram",
     ("docs/architecture.md", "main process"): "a diagram",
+    ("docs/bulk.md", "from eyespan.extras.bulk.ray"): "needs a cluster; tests/extras/bulk/test_bulk.py runs its steps",
     ("docs/plugins.md", '"""'): "tests/test_plugin_wheels.py installs it",
     ("docs/plugins.md", "[project]"): "tests/test_plugin_wheels.py installs it",
     ("docs/plugins.md", "plugin calendar"): "a row of doctor; tests/test_plugin_wheels.py compares it",
@@ -76,7 +77,7 @@ def test_every_block_is_run_or_has_a_reason(capsys):
     reasons = [*NOT_RUN.values(), *GENERATED.values()]
     named = [name for why in reasons for name in re.findall(r"(?:tests|tools)/[\w/]+\.py", why)]
     assert [name for name in named if not (ROOT / name).is_file()] == []
-    assert len(RUN) >= 64
+    assert len(RUN) >= 63
 
 
 def test_the_transcript_shows_what_the_server_answers():
@@ -126,8 +127,6 @@ def test_a_block_works(block, project, monkeypatch, capfdbinary):
     match block.language, block.text.split(maxsplit=1)[0]:
         case "text", "SLOWER":
             check_comparison(block, monkeypatch)
-        case "text", "from":
-            run_on_ray(block, project, monkeypatch)
         case "json", _ if "permissions" in block.text:
             check_permissions(block)
         case "caddy", _:
@@ -463,42 +462,6 @@ def check_comparison(block, monkeypatch):
 
 def vars_of(record):
     return {name: getattr(record, name) for name in record.__slots__}
-
-
-def run_on_ray(block, project, monkeypatch):
-    """Run a block with a data set of Ray in its place, which maps and writes the same way."""
-    written = []
-
-    class Paths(list):
-        def tolist(self):
-            return list(self)
-
-    class Dataset:
-        def __init__(self, rows):
-            self.rows = rows
-
-        def map_batches(self, actor, *, fn_constructor_args, **_):
-            paths = Paths(row["path"] for row in self.rows)
-            return Dataset(actor(*fn_constructor_args)({"path": paths}).to_pylist())
-
-        def write_parquet(self, path):
-            written.append((path, self.rows))
-
-    data = ModuleType("ray.data")
-    data.from_items = lambda items, **_: Dataset(items)
-    data.ActorPoolStrategy = dict
-    ray = ModuleType("ray")
-    ray.data = data
-    monkeypatch.setitem(sys.modules, "ray", ray)
-    monkeypatch.setitem(sys.modules, "ray.data", data)
-    rows_of = "eyespan.extras.bulk.ray._table"  # a table of pyarrow
-    monkeypatch.setattr(rows_of, lambda records: SimpleNamespace(to_pylist=lambda: [vars_of(one) for one in records]))
-    text = block.text.replace('"s3://bucket/docs"', repr(str(project)))
-    exec(compile(f"from eyespan import Workspace\n{text}", str(block), "exec"), {})
-
-    ((path, rows),) = written
-    assert path == "out"
-    assert {"app.py", "src/app.py", "docs/page.md", "build.log"} <= {row["source"] for row in rows}
 
 
 # --- Python -----------------------------------------------------------------------------------------------------------

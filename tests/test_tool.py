@@ -395,6 +395,8 @@ def test_a_read_that_fails_half_way_is_an_error_not_half_an_answer(
         tool = workspace.toolset(dialect)[0]
         monkeypatch.setattr(os, "pread", fails)
         arguments = {"limit": 10**6} if dialect.startswith(("codex", "claude", "crush")) else {}
+        if dialect == "vibe":
+            arguments = {"offset": 5000}  # it shows 50 KB at most
         reply = tool.call({**reading(tool, str(file)), **arguments})
         monkeypatch.undo()
     del tool, workspace  # a closed root holds the number of its descriptor as long as it exists
