@@ -157,6 +157,11 @@ class TestHeadings:
 
         assert [line for line in text if line[0] == "#"] == []
 
+    def test_a_large_footer_is_no_heading(self, tmp_path):
+        content = f"{words(*lines(*PROSE, *PROSE, top=700))} {words((72, 40, 'The book of boxes'), size=18)}"
+
+        assert page_text(tmp_path, content)[-1] == "The book of boxes"
+
     def test_a_heading_that_each_page_repeats_is_one(self, tmp_path):
         page = f"{words((72, 660, 'On boxes'), size=18)} {words(*lines(*PROSE, top=600))}"
 

@@ -267,7 +267,9 @@ def _headings(lines: list[Line], body: float) -> list[Line]:
         text = " ".join([one.text for one in group])
         is_short = end - at <= MAX_HEADING_LINES and len(text) <= MAX_HEADING_CHARS
         is_large = line.height >= LARGE * body
-        is_head = is_large or after is None or after.table is None  # bold letters above a table are names of columns
+        # Bold letters above a table are names of columns, and nothing follows a footer.
+        is_footer = after is None and before is not None and line.top > before.bottom
+        is_head = not is_footer and (is_large or after is None or after.table is None)
         if is_short and is_head and _stands_alone(group, before, after) and _is_title(text, is_large):
             line.text, line.bottom, line.level = text, group[-1].bottom, 1
             del lines[at + 1 : end]
@@ -280,16 +282,13 @@ def _headings(lines: list[Line], body: float) -> list[Line]:
         line.level = int(texts[line.text] == 1)
     found = [line for line in found if line.level]
     has_text = any(line.table or (not line.level and _SENTENCE.search(line.text)) for line in lines)
-    if len(found) > MAX_PAGE_HEADINGS:
-        for line in found:
-            line.level = 0
-    elif len(found) > 1 and (not has_text or (len(found) > 3 and len(found) * 2 > len(lines))):  # a slide or a drawing
+    if len(found) > 1 and (not has_text or (len(found) > 3 and len(found) * 2 > len(lines))):  # a slide or a drawing
         largest = max([line.height for line in found])
         for line in found:
             line.level = int(line.height > 0.97 * largest)
-        if not has_text and sum([line.level for line in found]) > 1:
-            for line in found:
-                line.level = 0
+    if len(found) > MAX_PAGE_HEADINGS or (not has_text and sum([line.level for line in found]) > 1):
+        for line in found:
+            line.level = 0
     return [line for line in found if line.level]
 
 
