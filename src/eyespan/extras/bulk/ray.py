@@ -189,13 +189,16 @@ def _shards(workspace: Workspace, targets: list[str]) -> list[str]:
 
 
 def _names_in(workspace: Workspace, target: str) -> list[str]:
-    """Return the names in a directory; the target itself if it is none, or has very many."""
+    """Return the names in a directory; the target itself if it is none, or holds files alone or very many."""
     try:
         listing = workspace.engine.list(target, hides_ignored=True) if not set("*?[") & set(target) else None
     except ReadError:
         listing = None
     if listing is None or listing.partial:
         return [target]
+    count = sum([entry.what == "directory" for entry in listing.entries])
+    if not count or len(listing.entries) - count > CHUNK_FILES:
+        return [target]  # a shard for each file would be a part for each
     lead = "" if target in (".", "./") else f"{target.rstrip('/')}/"
     return [written_path(f"{lead}{entry.name}") for entry in listing.entries if entry.what != "link"]
 
