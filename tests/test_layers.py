@@ -48,8 +48,8 @@ OPENING_FILES = {
     "extras/bulk/ray.py": "the manifest of an export, in the directory that the caller named",
     "extras/http/auth/oauth.py": "addresses of the issuer, by https",
     "extras/bulk/export.py": "the result that a person named, and the one before it",
-    "cli/attack.py": "files that the attack makes in a private directory",
-    "cli/audit.py": "the audit log that a person named",
+    "extras/operations/attack.py": "files that the attack makes in a private directory",
+    "extras/operations/audit_summary.py": "the audit log that a person named",
     "extras/hosts/setup_command.py": "the configuration of the host that a person named",
     "extras/hosts/transcripts.py": "the transcripts that a person named",
     "cli/detach.py": "the null device, in place of a closed stream",
@@ -87,7 +87,7 @@ STARTING_PROCESSES = {
     "extras/http/listener_attack.py": "servers that `eyespan doctor --attack` attacks",
     "extras/http/supervisor.py": "the worker processes of the HTTP server",
     "server/sandboxing.py": "a child enters the server's sandbox for `eyespan doctor`",
-    "cli/attack.py": "a program that no sandbox may start",
+    "extras/operations/attack.py": "a program that no sandbox may start",
 }
 """The modules outside worker/ that start processes, each with its reason."""
 
@@ -96,8 +96,8 @@ PARSING = {
     "extras/bulk/export.py": "a line of an earlier result",
     "extras/bulk/worker.py": "values that the other end of its pipe has pickled",
     "extras/bulk/ray.py": "tables that it makes of records",
-    "cli/attack.py": "an archive of denied names, which it makes",
-    "cli/audit.py": "the audit log that a person named, one line at a time",
+    "extras/operations/attack.py": "an archive of denied names, which it makes",
+    "extras/operations/audit_summary.py": "the audit log that a person named, one line at a time",
     "cli/call.py": "the arguments on the command line",
     "cli/options.py": "the values of --set",
     "config.py": "eyespan.toml, whose size, keys and numbers are checked before",
@@ -161,7 +161,7 @@ PARSING_BUILTINS = {"compile", "eval", "exec"}
 
 
 BUDGETS = {
-    "core": (24_900, 20_000),
+    "core": (24_335, 20_000),
     "documents": (6_450, 6_450),
     "languages": (4_000, 4_000),
     "families": (2_300, 2_300),
@@ -169,6 +169,7 @@ BUDGETS = {
     "remote": (1_470, 1_200),
     "bulk and hosts": (2_610, 1_500),
     "git": (785, 780),
+    "operations": (490, 490),
 }
 """The most lines of code of each part, without comments and docstrings, and the goal beside it. A new ability names the
 lines that it replaces, or goes to an extra; a limit above its goal only falls."""
@@ -180,7 +181,6 @@ SAME_CLASSES = {
 }
 SAME_MODULES = {
     "arguments": "the arguments of calls: of all dialects, and of `native`",
-    "audit": "the audit log, and the command that reads it",
     "binary": "what is binary, and the reader of such files",
     "cache": "the cache of its package",
     "call": "one call: of `native`, and the command",

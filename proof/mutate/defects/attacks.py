@@ -2,7 +2,7 @@
 
 from proof.mutate.defect import SRC, Defect
 
-ATTACK = "tests/cli/test_attack.py -k every"
+ATTACK = "tests/extras/operations/test_attack.py -k every"
 FORGED = "tests/extras/http/auth/test_oauth.py -k other_access"
 TLS = "tests/extras/remote/test_tls_roots.py"
 

@@ -121,9 +121,7 @@ def checks(arguments: Arguments) -> Iterator[tuple[str, str, str]]:
 
 def _attacks() -> Iterator[tuple[str, str, str]]:
     """Yield each attack: its name, its state and what was tried."""
-    from eyespan.cli import attack
-
-    for name, has_failed, tried in attack.attacks():
+    for name, has_failed, tried in plugins.load(plugins.own("ATTACK_RUN")[0])():
         yield name, _state(has_failed), tried
 
 

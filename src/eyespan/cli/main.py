@@ -26,10 +26,7 @@ COMMANDS = {
     **_command("dialects", "", "list the dialects"),
     **_command("doctor", "", "report the state of this installation"),
     **_command("serve", "[DIR...]", "run the MCP server: eyespan serve --dialect claude"),
-    **_command("audit", "FILE", "summarize an audit log of the server"),
     **{name: command for commands in plugins.own("COMMANDS") for name, command in commands.items()},
-    **_command("completions", "SHELL", "print completions for bash, zsh or fish"),
-    **_command("manual", "", "print the manual page"),
 }
 """The commands of the core and of the extras.
 

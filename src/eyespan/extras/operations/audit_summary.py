@@ -6,8 +6,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+from collections.abc import Iterator
 from typing import Any
 
 from eyespan.cli.options import Arguments, Parser, UsageError, text
@@ -27,10 +26,6 @@ refused, by which caller, and when.
 """
 MAX_ROWS = 10
 """Rows in each table of the summary."""
-BARS = "▁▂▃▄▅▆▇█"
-PLAIN_BARS = ".:-=+*%#"
-"""The bars where standard output has an encoding without the others."""
-CHART_COLUMNS = 48
 
 
 def add_options(parser: Parser) -> None:
@@ -86,7 +81,6 @@ class AuditSummary:
         self.file_bytes: Counter[str] = Counter()
         self.refused: Counter[tuple[str, str]] = Counter()
         self.dialects: Counter[str] = Counter()
-        self.times: list[tuple[float, bool]] = []
         self.durations_ms: list[float] = []
         self.bytes = 0
         self.first = self.last = ""
@@ -104,10 +98,9 @@ class AuditSummary:
             if entry.get("event") == "start":
                 self.unsandboxed_starts.append(str(entry["time"]))
                 return
-            time, name = str(entry["time"]), str(entry["caller"])
+            time, name = visible(str(entry["time"])), str(entry["caller"])
             verdict, path = str(entry["verdict"]), str(entry["canonical"] or entry["path"])
             size, duration_ms = int(entry["bytes"]), float(entry["ms"])
-            seconds = _epoch_seconds(time)
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             self.unreadable += 1
             return
@@ -118,7 +111,6 @@ class AuditSummary:
         self.dialects[str(entry.get("dialect"))] += 1
         self.bytes += size
         self.durations_ms.append(duration_ms)
-        self.times.append((seconds, verdict == "read"))
         self.first = min(self.first or time, time)
         self.last = max(self.last, time)
         if verdict == "read":
@@ -146,8 +138,6 @@ class AuditSummary:
             f"half within {_duration(durations[len(durations) // 2])}, "
             f"99 of 100 within {_duration(durations[min(len(durations) - 1, int(len(durations) * 0.99))])}",
             *self._warnings(),
-            "",
-            *self._chart(),
             "",
             "Most read",
             *(
@@ -197,47 +187,10 @@ class AuditSummary:
             "starts_without_sandbox": len(self.unsandboxed_starts),
         }
 
-    def _chart(self) -> list[str]:
-        """Draw the calls over time: one row of bars for reads, one for all other verdicts."""
-        start = min(seconds for seconds, _ in self.times)
-        duration = max(float(CHART_COLUMNS), max(seconds for seconds, _ in self.times) - start)
-        reads, others = [0] * CHART_COLUMNS, [0] * CHART_COLUMNS
-        for seconds, is_read in self.times:
-            column = min(CHART_COLUMNS - 1, int((seconds - start) / duration * CHART_COLUMNS))
-            (reads if is_read else others)[column] += 1
-        highest = max(*reads, *others)
-        scale = f"({highest} at most in {_column_duration(duration)})"
-        return [f"  read     {_bars(reads, highest)}", f"  refused  {_bars(others, highest)}  {scale}"]
-
-
-def _bars(counts: Iterable[int], highest: int) -> str:
-    bars = BARS if _can_print(BARS) else PLAIN_BARS
-    return "".join(bars[(count * len(bars) - 1) // highest] if count else " " for count in counts)
-
-
-def _can_print(text: str) -> bool:
-    try:
-        text.encode(sys.stdout.encoding or "ascii")
-    except UnicodeEncodeError:
-        return False
-    return True
-
 
 def _whole_seconds(time: str) -> str:
     """Shorten a time stamp of the log to whole seconds."""
     return time[:19].replace("T", " ")
-
-
-def _epoch_seconds(time: str) -> float:
-    return datetime.fromisoformat(time.replace("Z", "+00:00")).timestamp()
-
-
-def _column_duration(seconds: float) -> str:
-    each = seconds / CHART_COLUMNS
-    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
-        if each >= length:
-            return f"{each / length:.1f} {unit}"
-    return f"{each:.1f} s"
 
 
 def _size(count: int) -> str:

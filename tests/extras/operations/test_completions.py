@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from eyespan.cli.completions import completed
 from eyespan.cli.main import COMMANDS, command_parser
-from eyespan.cli.manual import page
+from eyespan.extras.operations.completions import completed
+from eyespan.extras.operations.manual import page
 
 
 def complete(script, *words):

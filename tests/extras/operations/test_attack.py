@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from eyespan.cli import attack
 from eyespan.extras.http import listener_attack
+from eyespan.extras.operations import attack
 from eyespan.policy import Policy
 from eyespan.sandbox import landlock, seccomp
 from eyespan.server import sandboxing

@@ -164,10 +164,10 @@ def _sandbox(profile: str, directory: Path) -> tuple[bool, str]:
         return True, "not tried: only Linux has this sandbox"
     with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as named:
         named.bind(str(directory / f"{profile}.socket"))
-        words = (str(directory), str(listener.getsockname()[1]))
+        words = (f"{profile}.socket", str(directory), str(listener.getsockname()[1]))
         try:
-            free = sandboxing.in_child("eyespan.cli.attack:answer_attempts", "none", f"{profile}.socket", *words)
-            held = sandboxing.in_child("eyespan.cli.attack:answer_attempts", profile, f"{profile}.socket", *words)
+            free = sandboxing.in_child(f"{__name__}:answer_attempts", "none", *words)
+            held = sandboxing.in_child(f"{__name__}:answer_attempts", profile, *words)
         except (OSError, ValueError) as error:
             return False, f"cannot be tried here: {in_plain_words(error)}"
     tried = f"{len(free['worked'])} attempts that work outside and {held['calls']} system calls: "
