@@ -14,8 +14,7 @@ import pytest
 from eyespan.cli import target_printer
 from eyespan.cli.main import main
 from eyespan.context import CallContext
-from eyespan.lines import cache, index
-from eyespan.lines.finder import CachedIndex
+from eyespan.lines import index
 from eyespan.memory import Ledger
 from eyespan.source import Source
 from tests.clock import Clock
@@ -189,11 +188,10 @@ def test_a_file_of_the_whole_name_comes_first(directory, eyespan):
 def small_index(monkeypatch):
     """Index with sizes a thousand times smaller."""
     monkeypatch.setattr(index, "STRIDE", 64)
-    monkeypatch.setattr(index, "GROUP", 4)
-    monkeypatch.setattr(CachedIndex, "min_bytes", 1)
+    monkeypatch.setattr(index, "MIN_FILE_BYTES", 1)
     monkeypatch.setattr(Source, "max_first_bytes", 64)
-    monkeypatch.setattr(cache, "RACY_NS", 0)
-    cache._indexes.clear()
+    monkeypatch.setattr(index, "RACY_NS", 0)
+    index._indexes.clear()
 
 
 LARGE = {

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from eyespan import Workspace, kinds, model
 from eyespan.dialects import codex, workspace
 from eyespan.lines import binary, index
-from eyespan.lines.finder import CachedIndex, LineFinder
+from eyespan.lines.finder import LineFinder
 from eyespan.lines.reader import LineReader
 from eyespan.model import Limits
 from eyespan.source import Source
@@ -97,8 +97,8 @@ def shrunk(sizes):
             squeeze_bytes=sizes["squeeze"],
         ),
         mock.patch.object(LineFinder, "cheap_bytes", sizes["cheap"]),
-        mock.patch.object(CachedIndex, "min_bytes", 2 * sizes["stride"]),
-        mock.patch.multiple(index, STRIDE=sizes["stride"], FIRST_SCAN_BYTES=2 * sizes["stride"]),
+        mock.patch.object(index, "MIN_FILE_BYTES", 2 * sizes["stride"]),
+        mock.patch.multiple(index, STRIDE=sizes["stride"], LEAST_SCAN_BYTES=2 * sizes["stride"]),
         mock.patch.object(model, "SNIFF_BYTES", SNIFF),
         mock.patch.object(binary, "SNIFF_BYTES", SNIFF),
         mock.patch.multiple(

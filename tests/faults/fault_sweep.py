@@ -24,7 +24,7 @@ from pathlib import Path
 
 from eyespan import Workspace
 from eyespan.dialects import dialect_names
-from eyespan.lines import cache
+from eyespan.lines import index
 from eyespan.model import Reply
 from eyespan.policy import Policy
 from eyespan.worker.client import stop_all
@@ -107,11 +107,11 @@ def scenarios(directory: Path, backend: str, full: bool):
     late = {"codex": {"offset": 140_000, "limit": 3}, "claude": {"offset": 140_000, "limit": 3}}
     for dialect, where in late.items():
         yield one(
-            "window, no index yet", dialect, "large.txt", forget=cache._indexes.clear, quick=("EIO", "ENOMEM"), **where
+            "window, no index yet", dialect, "large.txt", forget=index._indexes.clear, quick=("EIO", "ENOMEM"), **where
         )
     yield one("window, index in memory", "codex", "large.txt", **late["codex"])
-    yield one("window, no index yet", "native", "large.txt:140000-140003", forget=cache._indexes.clear, quick=("EIO",))
-    yield one("last lines, no index yet", "native", "large.txt:-3", forget=cache._indexes.clear, quick=("ESTALE",))
+    yield one("window, no index yet", "native", "large.txt:140000-140003", forget=index._indexes.clear, quick=("EIO",))
+    yield one("last lines, no index yet", "native", "large.txt:-3", forget=index._indexes.clear, quick=("ESTALE",))
     yield one("last lines", "forge", "directory/medium.txt", tail=2)
     yield one("range", "forge", "directory/medium.txt", start_line=2000, end_line=2003)
     yield one("window", "workspace", "directory/medium.txt", start_line=2000, max_lines=3)

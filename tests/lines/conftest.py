@@ -6,8 +6,8 @@ import pytest
 
 from eyespan import Workspace
 from eyespan.guard.guarded_file import LocalFile
-from eyespan.lines import cache, index
-from eyespan.lines.finder import CachedIndex, LineFinder
+from eyespan.lines import index
+from eyespan.lines.finder import LineFinder
 from eyespan.lines.reader import LineReader
 from eyespan.model import ANY_IS_TEXT, Lines, ReadRequest
 from eyespan.source import Source
@@ -16,7 +16,7 @@ from eyespan.source import Source
 @pytest.fixture(autouse=True)
 def fresh_cache():
     """An empty cache of indexes for every test."""
-    cache._indexes.clear()
+    index._indexes.clear()
 
 
 @pytest.fixture
@@ -78,17 +78,16 @@ def small_index(request, monkeypatch):
     """Index with sizes a thousand times smaller; return the table of the cache."""
     monkeypatch.setattr(index, "MAX_BLOCKS", request.param)
     monkeypatch.setattr(index, "STRIDE", STRIDE)
-    monkeypatch.setattr(index, "GROUP", 4)
-    monkeypatch.setattr(index, "FIRST_SCAN_BYTES", 2 * STRIDE)
-    monkeypatch.setattr(index, "LARGEST_SCAN_BYTES", 8 * STRIDE)
+    monkeypatch.setattr(index, "LEAST_SCAN_BYTES", 2 * STRIDE)
+    monkeypatch.setattr(index, "MOST_SCAN_BYTES", 8 * STRIDE)
     monkeypatch.setattr(index, "SAMPLE_BYTES", 16)
-    monkeypatch.setattr(CachedIndex, "min_bytes", 1)
+    monkeypatch.setattr(index, "MIN_FILE_BYTES", 1)
     monkeypatch.setattr(LineReader, "block_bytes", 2 * STRIDE)
     monkeypatch.setattr(LineFinder, "cheap_bytes", STRIDE)
     monkeypatch.setattr(Source, "max_first_bytes", STRIDE)
-    monkeypatch.setattr(cache, "RACY_NS", 0)
-    monkeypatch.setattr(cache, "TRUST_GROWTH_BYTES", 1)
-    return cache._indexes
+    monkeypatch.setattr(index, "RACY_NS", 0)
+    monkeypatch.setattr(index, "TRUST_GROWTH_BYTES", 1)
+    return index._indexes
 
 
 @pytest.fixture

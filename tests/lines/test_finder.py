@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from eyespan.context import CallContext
 from eyespan.lines.encodings import choose
-from eyespan.lines.finder import CachedIndex, LineFinder, LineStart
+from eyespan.lines.finder import LineFinder, LineStart
+from eyespan.lines.index import Indexer
 from eyespan.lines.scan import Scan
 from eyespan.model import CHEAP_TOTAL, EXACT_TOTAL, NO_TOTAL
 from tests.sizes import examples
@@ -26,7 +27,7 @@ def find_in(file, open_source):
         encoding = choose(rule, source.first_bytes)
         context = CallContext()
         scan = Scan(source, encoding, context, block_bytes=block_bytes, **limit)
-        return LineFinder(scan, CachedIndex(source, encoding, context)), encoding
+        return LineFinder(scan, Indexer(source, encoding, context)), encoding
 
     return make
 
@@ -56,22 +57,11 @@ def test_every_line_is_found(small_index, find_in, text, rule, number, count):
 
     # An open last line is the line of the end; with its number, the end would be its start.
     assert finder.find(number) == (LineStart(lines[number - 1], number) if number <= len(lines) else last)
-    assert finder.find(number, count) == finder.find(number)
     assert finder.end() == finder.end(finder.find(number)) == last
     assert finder.end().line_count == len(lines)
     assert finder.go_back(end, count) == (
         [*lines, end][-count - 1] if count < len(lines) else lines[0] if lines else end
     )
-
-
-def test_lines_that_the_index_knows_are_read_in_one_piece(small_index, find_in):
-    finder, _ = find_in("line\n" * 2000)
-    finder.end()
-    place = finder.find(1000, 500)
-
-    block, start = finder.scan.block_with(place.offset)
-
-    assert block[start:].count(b"\n") >= 500 > 40
 
 
 def test_a_limit_hides_the_end(find_in):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
-from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +15,7 @@ from eyespan.lines import encodings
 from eyespan.lines.encodings import UTF8
 from eyespan.lines.finder import LineFinder
 from eyespan.lines.reader import LineReader
+from eyespan.lines.window import LINE_BYTES
 from eyespan.model import ANY_IS_TEXT, EXACT_TOTAL, CharRange, Limits, Lines, ReadRequest, Tail
 from eyespan.source import Source
 from tests.sizes import examples
@@ -301,21 +300,16 @@ def test_a_tail_without_numbers_reports_an_open_last_line(data, ends_open):
     assert part.ends_open is ends_open
 
 
-@settings(max_examples=examples(80))
-@given(st.text(st.sampled_from("ab\n\n\r\ufffd"), max_size=60), st.integers(0, 20), st.sampled_from([1, 20, 10_000]))
-def test_a_tail_in_memory_is_that_collected_from_blocks(text, count, max_window_bytes):
-    made = reader(text.encode(), selection=Tail(count), limits=Limits(max_window_bytes=max_window_bytes))
+@pytest.mark.parametrize("block_bytes", [4, 1 << 18])
+def test_a_tail_or_window_larger_than_the_limit_is_refused(monkeypatch, block_bytes):
+    monkeypatch.setattr(LineReader, "block_bytes", block_bytes)
+    made = reader(b"one\ntwo\nthree\n", limits=Limits(max_window_bytes=2 * LINE_BYTES + 10))
 
-    def outcome():
-        try:
-            part = made.tail(count, numbered=False)
-            return bytes(part.data), replace(part, data=b"")
-        except WindowTooLarge as error:
-            return str(error)
-
-    in_memory = outcome()
-    with mock.patch.object(made, "_end_in_block", return_value=None):
-        assert in_memory == outcome()
+    assert bytes(made.tail(2, numbered=False).data) == b"two\nthree\n"
+    with pytest.raises(WindowTooLarge):
+        made.tail(3, numbered=False)
+    with pytest.raises(WindowTooLarge):
+        made.window(1, 3)
 
 
 def test_one_reader_answers_any_number_of_questions():

@@ -44,7 +44,7 @@ from eyespan.errors import (
     Unreadable,
     WindowTooLarge,
 )
-from eyespan.lines import cache
+from eyespan.lines import index
 from eyespan.lines.index import RACY_NS
 from eyespan.memory import Ledger
 from eyespan.model import MIB, Block, Limits, Lines, ReadRequest, Tail
@@ -60,7 +60,7 @@ DOCUMENTS = frozenset(["archive", "compressed"])
 def forgetful():
     """Nothing that one test learned of a file is known to the next."""
     source_cache.clear()
-    cache._indexes.clear()
+    index._indexes.clear()
 
 
 ALL = Lines()

@@ -126,7 +126,7 @@ DEFECTS = (
     ),
     Defect(
         name="an index of another file is used",
-        file=f"{SRC}/lines/cache.py",
+        file=f"{SRC}/lines/index.py",
         old="return index.stamp is not None and index.stamp == stamp_of(source.status)",
         new="return True",
         tests="tests/lines/test_index.py -k no_change",

@@ -2,7 +2,7 @@
 
 from proof.mutate.defect import SRC, Defect
 
-CACHE = "tests/lines/test_cache.py"
+CACHE = "tests/lines/test_index_cache.py"
 BIFF = "tests/extras/documents/sheets/test_biff.py"
 
 DEFECTS = (
@@ -114,7 +114,7 @@ DEFECTS = (
     ),
     Defect(
         name="an index of a file that changed during the scan is cached",
-        file=f"{SRC}/lines/cache.py",
+        file=f"{SRC}/lines/index.py",
         old="    if not same and (now.st_size <= was.st_size or not source.is_file):\n",
         new="    if False:\n",
         tests=f"{CACHE} -k changed_during",

@@ -13,7 +13,8 @@ from typing import Any
 
 from eyespan.context import CallContext
 from eyespan.lines.encodings import READ_BYTES, UNDECODED, Encoding, Transcoder, char_width
-from eyespan.lines.finder import CachedIndex, LineFinder, LineStart
+from eyespan.lines.finder import LineFinder, LineStart
+from eyespan.lines.index import Indexer
 from eyespan.lines.scan import Scan
 from eyespan.model import MIB, CharRange, Part, ReadRequest, Tail, TextPart
 from eyespan.source import Source
@@ -28,15 +29,15 @@ def read_char_range(
 
     Raises: what reading raises.
     """
-    index = CachedIndex(source, encoding, context)
-    finder = LineFinder(Scan(source, encoding, context, block_bytes=BLOCK_BYTES), index)
+    indexer = Indexer(source, encoding, context)
+    finder = LineFinder(Scan(source, encoding, context, block_bytes=BLOCK_BYTES), indexer)
     try:
         if isinstance(selection, CharRange):
             found = _read_range(finder, selection, request.total)
         else:
             found = _read_tail(finder, selection.count, selection.max_bytes or 1, request.total)
     finally:
-        index.save()
+        indexer.save()
     facts: dict[str, Any] = {"encoding": encoding.name, "encoding_found": encoding.how, "bom": bool(encoding.bom)}
     if encoding.confidence is not None:
         facts["encoding_confidence"] = encoding.confidence

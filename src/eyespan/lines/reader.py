@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from eyespan.context import CallContext
-from eyespan.errors import ReadError, ScanLimit, TooLarge
+from eyespan.errors import ReadError, ScanLimit, TooLarge, WindowTooLarge
 from eyespan.lines.encodings import Encoding, Transcoder
-from eyespan.lines.finder import CachedIndex, LineFinder, LineStart
+from eyespan.lines.finder import LineFinder, LineStart
+from eyespan.lines.index import Indexer
 from eyespan.lines.scan import Scan
-from eyespan.lines.window import LINE_BYTES, OPEN_LINE_BYTES, LineWindow
+from eyespan.lines.window import LINE_BYTES, LineWindow
 from eyespan.model import MIB, ReadRequest, TextPart
 from eyespan.source import Source
 
@@ -38,7 +39,7 @@ class LineReader:
         self._request = request
         self._encoding = encoding
         self._context = context
-        self._index = CachedIndex(source, encoding, context)
+        self._indexer = Indexer(source, encoding, context)
         # UTF-8 is passed on with its errors, which rendering replaces, unless the request wants them counted.
         self._transcoder = Transcoder(encoding) if encoding.name != "utf-8" or request.reports_encoding else None
 
@@ -61,7 +62,7 @@ class LineReader:
             finder = self.finder(end=limit_bytes, error=error)
         else:
             finder = self._limited_finder()
-        place = finder.find(first, count)
+        place = finder.find(first)
         if place.line < first:
             return self._part(b"", first=first, line_count=0, end=place)
         return self._collect(finder, place.offset, first, count)[0]
@@ -108,35 +109,22 @@ class LineReader:
         offset = finder.go_back(size_bytes, count, least=0 if limit_bytes is None else size_bytes - limit_bytes)
         if limit_bytes is not None and size_bytes - offset > limit_bytes:
             raise ScanLimit(self._source.asked, limit_bytes=limit_bytes)
-        return self._end_in_block(finder, offset, size_bytes) or self._collect(finder, offset, 0, None)[0]
-
-    def _end_in_block(self, finder: LineFinder, offset: int, end: int) -> TextPart | None:
-        """Return the lines from `offset` to the end of the file without numbers, if the block in memory has them."""
-        block, start = finder.scan.block_with(offset)
-        size_bytes = len(block) - start
-        if self._transcoder is not None or offset + size_bytes != end or not 0 < size_bytes <= OPEN_LINE_BYTES:
-            return None
-        data = block[start:]
-        is_inside = not self._encoding.ends_line(data)
-        lines = self._encoding.count(data) + is_inside
-        if size_bytes + LINE_BYTES * lines > self._request.limits.max_window_bytes:
-            return None  # the usual way raises the error
-        return self._part(data, first=0, line_count=lines, end=LineStart(end, lines + 1 - is_inside, is_inside))
+        return self._collect(finder, offset, 0, None)[0]
 
     def uncounted_bytes(self) -> int:
         """Return how many bytes would be read to count all lines."""
-        indexer = self._index.indexer()
-        return self._source.size_bytes - (0 if indexer is None else indexer.index.covered)
+        indexer = self._indexer
+        return self._source.size_bytes - (indexer.index.covered if indexer.is_useful else 0)
 
     def cache_index(self) -> None:
         """Cache the index of a large file, if this reader has extended it."""
-        self._index.save()
+        self._indexer.save()
 
     def finder(self, end: int | None = None, error: ReadError | None = None) -> LineFinder:
         """Return a finder of lines in the source; if the source goes on at `end`, it raises `error`."""
         encoding, context = self._encoding, self._context
         scan = Scan(self._source, encoding, context, block_bytes=self.block_bytes, end=end, error=error)
-        return LineFinder(scan, self._index)
+        return LineFinder(scan, self._indexer)
 
     def _limited_finder(self, *, needs_numbers: bool = False) -> LineFinder:
         limit_bytes = self._request.limits.max_scan_bytes
@@ -212,6 +200,10 @@ class LineReader:
         more: bool = False,
         cuts: Mapping[int, int] = NO_CUTS,
     ) -> TextPart:
+        """Return the part of these lines. Raises: WindowTooLarge."""
+        limit_bytes = self._request.limits.max_window_bytes
+        if len(data) + LINE_BYTES * line_count > limit_bytes:
+            raise WindowTooLarge(self._source.asked, limit_bytes=limit_bytes)
         return TextPart(
             data=data,
             first_line=first,

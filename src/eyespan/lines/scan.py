@@ -90,9 +90,7 @@ class Scan:
 
     def has_more(self, offset: int) -> bool:
         """Return True if there are bytes at `offset`, also after a limit that raises an error."""
-        if self.end is not None and self._error is None and offset >= self.end:
-            return False
-        return bool(self.read(offset, self.encoding.unit_bytes))
+        return not self.is_end(offset) and bool(self.read(offset, self.encoding.unit_bytes))
 
     def read(self, offset: int, size_bytes: int) -> bytes:
         """Return up to `size_bytes` bytes from `offset`; b"" only at the end of the source. Ignores the limit."""
@@ -105,7 +103,9 @@ class Scan:
         return b"" if self.is_end(offset) else self.source.read_at(offset, size_bytes)
 
     def is_end(self, offset: int) -> bool:
-        """Return True if the source is known to end there, because all of it is in memory."""
+        """Return True if the scan is known to end there: by its limit, or because all of the source is in memory."""
+        if self.end is not None and self._error is None and offset >= self.end:
+            return True
         source = self.source
         size_bytes = len(source.first_bytes)
         return 0 < offset == size_bytes == source.size_bytes < source.max_first_bytes and source.has_exact_size

@@ -14,7 +14,7 @@ from eyespan.caches import ENTRY_BYTES
 from eyespan.context import CallContext
 from eyespan.errors import SystemFailure
 from eyespan.guard.guarded_file import LocalFile
-from eyespan.lines import cache, index
+from eyespan.lines import index
 from eyespan.lines.encodings import UTF8
 from eyespan.lines.index import Indexer
 
@@ -71,9 +71,10 @@ def test_an_endless_file_asked_again_and_again_takes_no_more_memory(tmp_path, mo
         return bytes((end - start) // stride * 4), end  # the counts of holes, without the seconds
 
     monkeypatch.setattr(index._native, "scan", counted)
+    monkeypatch.setattr(index, "MOST_SCAN_BYTES", 1 << 30)
     Workspace(tmp_path).tool("codex").call({"file_path": str(tmp_path / "holes"), "offset": 3})
 
-    (made,) = cache._indexes.values()
+    (made,) = index._indexes.values()
     assert made.covered > 900 << 30
     assert made.size_bytes < 2 << 20
 
@@ -84,10 +85,10 @@ def test_an_endless_file_asked_again_and_again_takes_no_more_memory(tmp_path, mo
 @pytest.fixture
 def indexed(file, open_source, monkeypatch):
     """A file, and an index of it that the cache trusts."""
-    monkeypatch.setattr(cache, "RACY_NS", 0)
-    monkeypatch.setattr(cache, "TRUST_GROWTH_BYTES", 1)
+    monkeypatch.setattr(index, "RACY_NS", 0)
+    monkeypatch.setattr(index, "TRUST_GROWTH_BYTES", 1)
     source = open_source(file(b"line\n" * 200_000))
-    made = Indexer(source, UTF8, CallContext(), None)
+    made = Indexer(source, UTF8, CallContext())
     made.end(source.size_bytes)
     return source, made.index
 
@@ -96,9 +97,9 @@ def test_a_file_that_changed_during_the_scan_other_than_by_growing_is_not_cached
     source, found = indexed
     os.truncate(f"/proc/self/fd/{source.fd}", 10)
 
-    cache.put(source, b"\n", found, MUCH_LATER)
+    index.put(source, b"\n", found, MUCH_LATER)
 
-    assert cache.find(source, b"\n") is None
+    assert index.find(source, b"\n") is None
 
 
 def test_an_index_whose_file_is_gone_from_its_server_is_not_cached(indexed, monkeypatch):
@@ -108,21 +109,21 @@ def test_an_index_whose_file_is_gone_from_its_server_is_not_cached(indexed, monk
         raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
 
     monkeypatch.setattr(LocalFile, "status_now", fails)
-    cache.put(source, b"\n", found, MUCH_LATER)
+    index.put(source, b"\n", found, MUCH_LATER)
 
-    assert len(cache._indexes) == 0
+    assert len(index._indexes) == 0
 
 
 def test_an_index_whose_file_cannot_be_sampled_is_neither_cached_nor_trusted(indexed, monkeypatch):
     source, found = indexed
-    cache.put(source, b"\n", found, MUCH_LATER)
-    assert cache.find(source, b"\n") is not None
+    index.put(source, b"\n", found, MUCH_LATER)
+    assert index.find(source, b"\n") is not None
 
     def unreadable(*_):
         raise SystemFailure("", errno.EIO)
 
-    monkeypatch.setattr(cache, "fingerprint", unreadable)
+    monkeypatch.setattr(index, "fingerprint", unreadable)
     source.size_bytes += 1
-    assert cache.find(source, b"\n") is None
-    cache.put(source, b"\n", found, MUCH_LATER)
-    assert len(cache._indexes) == 0
+    assert index.find(source, b"\n") is None
+    index.put(source, b"\n", found, MUCH_LATER)
+    assert len(index._indexes) == 0
