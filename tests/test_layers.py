@@ -184,7 +184,6 @@ SAME_MODULES = {
     "binary": "what is binary, and the reader of such files",
     "cache": "the cache of its package",
     "call": "one call: of `native`, and the command",
-    "highlight": "the colours of source: their decoder, and their use on a terminal",
     "image": "the reader and the decoder of one kind",
     "model": "the value types: of the core, and of outlines",
     "notebook": "the reader and the decoder of one kind",

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TypeVar
 
-from eyespan import errors, kinds
-from eyespan.cli import highlight
+from eyespan import errors, kinds, plugins
 from eyespan.cli.selected import print_note, selected_parts
 from eyespan.cli.standard_input import NAME, copied_input
 from eyespan.context import CallContext
@@ -258,7 +257,7 @@ class _Argument:
         printer = self._reader.printer
         if isinstance(printer, Terminal):
             is_colored = opened is not None and opened.kind == kinds.TEXT and printer.is_colored
-            printer.colored_lines = highlight.colored_lines(opened) if opened is not None and is_colored else {}
+            printer.colored_lines = plugins.load(plugins.own("COLORS")[0])(opened) if is_colored else {}
         encoding = ""
         for wanted, part in parts:
             self._progress.clear()

@@ -1,19 +1,22 @@
 """The decoders of the worker, by task: `module:function`, imported in the worker process only.
 
-The task of a document is the name of its kind; its decoder stands in the row of that kind. Outlines and the colours of
-a terminal have one task for each language. The encoding of a text is guessed by another.
+The task of a document is the name of its kind; its decoder stands in the row of that kind. Outlines, and what extras
+do with source code (`LANGUAGE_TASKS`), have one task for each language. The encoding of a text is guessed by another.
 """
 
 from __future__ import annotations
 
-from eyespan import kinds
+from eyespan import kinds, plugins
 from eyespan.outline import installed, languages
 
+_OF_LANGUAGES = {
+    "outline": "eyespan.decoders.outlines",
+    **{task: module for tasks in plugins.own("LANGUAGE_TASKS") for task, module in tasks.items()},
+}
 DECODERS = {
     **{kind.name: kind.decoder for kind in kinds.rows() if kind.decoder},
-    **{f"outline-{language}": f"eyespan.decoders.outlines:decode_{language}" for language in languages()},
     "encoding": "eyespan.decoders.encoding:decode",
-    **{f"highlight-{language}": f"eyespan.decoders.highlight:decode_{language}" for language in languages()},
+    **{f"{task}-{name}": f"{module}:decode_{name}" for task, module in _OF_LANGUAGES.items() for name in languages()},
 }
 
 

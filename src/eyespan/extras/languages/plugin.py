@@ -1,4 +1,6 @@
-"""The rows of this extra: outliners of programming languages and other texts, and maps of directories."""
+"""The rows of this extra: outliners of programming languages and other texts, their colours, and maps of
+directories.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,10 @@ from typing import Any
 from eyespan.outline.registry import Outliner
 
 DEPENDENCIES = {"tree_sitter": "outline"}
+LANGUAGE_TASKS = {"highlight": "eyespan.extras.languages.lexers"}
+"""Modules with a decoder `decode_LANGUAGE` for each language, by the task that it is part of."""
+STYLES = "eyespan.extras.languages.highlight:styled_lines"
+COLORS = "eyespan.extras.languages.highlight:colored_lines"
 MAPS = "eyespan.extras.languages.maps:shared"
 
 _OBJECTIVE_C = (b"@interface ", b"@protocol ", b"@class ", b"@import ", b"#import ", b"NS_ASSUME_NONNULL_BEGIN")

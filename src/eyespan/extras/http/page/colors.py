@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from eyespan.cli.highlight import styled_lines
+from eyespan import plugins
 from eyespan.context import CallContext
 
 Line = tuple[int, list[tuple[int, str]]]
@@ -22,7 +22,7 @@ def line_styles(text: str, path: str, context: CallContext) -> list[Line] | None
     if not path or not any(numbers):
         return None
     rest = "\n".join([line[size:] for size, line in zip(numbers, lines, strict=True)])
-    styled = styled_lines(rest.encode("utf-8", "replace"), path, context)
+    styled = plugins.load(plugins.own("STYLES")[0])(rest.encode("utf-8", "replace"), path, context)
     if styled is None:
         return None
     return [(size, [(len(piece), style) for piece, style in line]) for size, line in zip(numbers, styled, strict=True)]

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from eyespan.cli import highlight
-from eyespan.decoders import highlight as decoder
 from eyespan.errors import TimedOut
+from eyespan.extras.languages import highlight
+from eyespan.extras.languages import lexers as decoder
 from eyespan.outline import language_of, languages
 from tests.outline.symbol_checks import ALL
 
