@@ -32,26 +32,8 @@ GUARDS = {
     "walk-by-name": "every path is walked by name and compared after opening",
     "portable": "names are checked before and after opening: weaker, see docs/security.md",
 }
-EXTRAS = (
-    ("adk", "google.adk", "the tool for Google's Agent Development Kit"),
-    ("archives", "zstandard", "zstd compression"),
-    ("color", "pygments", "colours of source code in `eyespan read`"),
-    ("docs", "python_calamine", "spreadsheets, HTML and older office files"),
-    ("heic", "pillow_heif", "HEIC images"),
-    ("langchain", "langchain_core", "the tool for LangChain"),
-    ("http", "httptools", "MCP over HTTP"),
-    ("mcp", "jwt", "MCP over HTTP and access tokens: the extras http and oauth"),
-    ("oauth", "jwt", "access tokens of an OAuth issuer, over HTTP"),
-    ("openai-agents", "agents", "the tool for the OpenAI Agents SDK"),
-    ("otel", "opentelemetry.sdk", "OpenTelemetry metrics and traces of the HTTP server"),
-    ("outline", "tree_sitter", "outlines of source code, except Python"),
-    ("pydantic-ai", "pydantic_ai", "the tool for Pydantic AI"),
-    ("ray", "ray", "bulk reading on Ray Data"),
-    ("remote", "jwt", "keys of Google service accounts; buckets need no extra"),
-    ("svg", "resvg_py", "SVG files as images"),
-    ("tables", "duckdb", "Parquet files"),
-)
-"""Extras of this package: the name, a module that it installs, and what it adds."""
+DEPENDENCIES = {"zstandard": ("archives", "zstd compression"), "pillow_heif": ("heic", "HEIC images")}
+"""The modules of the core that a pip extra installs: its name, and what it adds. Each extra lists its own."""
 CAN_DETACH = True
 OK, NOT_INSTALLED, PROBLEM = "ok", "not installed", "problem"
 
@@ -107,10 +89,10 @@ def checks(arguments: Arguments) -> Iterator[tuple[str, str, str]]:
             OK if is_present else NOT_INSTALLED,
             _kind(kind) if is_present else f"off: {_install(kind)}",
         )
-    for extra, module, what in EXTRAS:
-        is_present = _is_installed(module)
-        install = f"; pip install 'eyespan[{extra}]'"
-        yield f"extra {extra}", OK if is_present else NOT_INSTALLED, what if is_present else what + install
+    for extra, modules in sorted(pip_extras().items()):
+        is_present = all(map(_is_installed, modules))
+        what = ", ".join(modules.values()) + ("" if is_present else f"; pip install 'eyespan[{extra}]'")
+        yield f"extra {extra}", OK if is_present else NOT_INSTALLED, what
     yield from _plugins()
     for root in workspace.roots:
         note = "" if root.never_hangs else " (its file system may not respond: read in threads with a deadline)"
@@ -170,7 +152,14 @@ def _kind(kind: Kind) -> str:
 
 
 def _install(kind: Kind) -> str:
-    extras = {module: extra for rows in plugins.own("DEPENDENCIES") for module, extra in rows.items()}
-    if kind.needs in extras:
-        return f"pip install 'eyespan[{extras[kind.needs]}]'"
-    return f"pip install {'pillow' if kind.needs == 'PIL' else kind.needs}"
+    extra = next((extra for extra, modules in pip_extras().items() if kind.needs in modules), "")
+    return f"pip install 'eyespan[{extra}]'" if extra else f"pip install {kind.needs}"
+
+
+def pip_extras() -> dict[str, dict[str, str]]:
+    """Return what each module adds, by the pip extra that installs it."""
+    extras: dict[str, dict[str, str]] = {}
+    for rows in (DEPENDENCIES, *plugins.own("DEPENDENCIES")):
+        for module, (extra, what) in rows.items():
+            extras.setdefault(extra, {})[module] = what
+    return extras

@@ -8,4 +8,4 @@ COMMANDS = {
     "export": Command("TARGET...", "read many files into records, for retrieval", "eyespan.extras.bulk.command"),
 }
 READ_MANY = "eyespan.extras.bulk:read_many"
-DEPENDENCIES = {"duckdb": "tables", "ray": "ray"}
+DEPENDENCIES = {"duckdb": ("tables", "Parquet files"), "ray": ("ray", "bulk reading on Ray Data")}

@@ -11,11 +11,11 @@ from eyespan.kinds import Kind
 from eyespan.signatures import Bytes, Signature, in_zip, is_binary
 
 DEPENDENCIES = {
-    "duckdb": "tables",
-    "olefile": "docs",
-    "python_calamine": "docs",
-    "resvg_py": "svg",
-    "selectolax": "docs",
+    "duckdb": ("tables", "Parquet files"),
+    "olefile": ("docs", "older office files"),
+    "python_calamine": ("docs", "spreadsheets"),
+    "resvg_py": ("svg", "SVG files as images"),
+    "selectolax": ("docs", "HTML"),
 }
 
 _HERE = "eyespan.extras.documents"

@@ -14,8 +14,8 @@ COMMANDS = {
 TRANSCRIPT_REPORT = "eyespan.extras.hosts.why:LiveReport"
 """The report that the page shows."""
 DEPENDENCIES = {
-    "langchain_core": "langchain",
-    "agents": "openai-agents",
-    "pydantic_ai": "pydantic-ai",
-    "google.adk": "adk",
+    "langchain_core": ("langchain", "the tool for LangChain"),
+    "agents": ("openai-agents", "the tool for the OpenAI Agents SDK"),
+    "pydantic_ai": ("pydantic-ai", "the tool for Pydantic AI"),
+    "google.adk": ("adk", "the tool for Google's Agent Development Kit"),
 }

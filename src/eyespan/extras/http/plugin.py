@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from eyespan.plugins import Command
 
-COMMANDS = {
-    "view": Command(
-        "[DIR...]", "open a page that shows what a model receives", "eyespan.extras.http.page.view_command"
-    ),
+_HERE = "eyespan.extras.http"
+
+COMMANDS = {"view": Command("[DIR...]", "open a page that shows what a model receives", f"{_HERE}.page.view_command")}
+ATTACKS = f"{_HERE}.listener_attack:attacks"
+SERVE_OPTIONS = f"{_HERE}.http_options"
+DEPENDENCIES = {
+    "httptools": ("http", "MCP over HTTP"),
+    "jwt": ("oauth", "access tokens of an OAuth issuer, over HTTP"),
+    "opentelemetry.sdk": ("otel", "OpenTelemetry metrics and traces of the HTTP server"),
 }
-ATTACKS = "eyespan.extras.http.listener_attack:attacks"
-SERVE_OPTIONS = "eyespan.extras.http.http_options"
-DEPENDENCIES = {"httptools": "http", "jwt": "oauth", "opentelemetry.sdk": "otel"}

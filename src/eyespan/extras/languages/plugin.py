@@ -8,7 +8,7 @@ from typing import Any
 
 from eyespan.outline.registry import Outliner
 
-DEPENDENCIES = {"tree_sitter": "outline"}
+DEPENDENCIES = {"tree_sitter": ("outline", "outlines of source code, except Python")}
 LANGUAGE_TASKS = {"highlight": "eyespan.extras.languages.lexers"}
 """Modules with a decoder `decode_LANGUAGE` for each language, by the task that it is part of."""
 STYLES = "eyespan.extras.languages.highlight:styled_lines"

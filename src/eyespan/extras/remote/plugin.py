@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 ROOTS = dict.fromkeys(("s3", "gs", "az", "http", "https"), "eyespan.extras.remote.network:NetworkRoot")
-DEPENDENCIES = {"jwt": "remote"}
+DEPENDENCIES = {"jwt": ("remote", "keys of Google service accounts; buckets need no extra")}
