@@ -13,7 +13,7 @@ from eyespan import Workspace
 from eyespan.cli.main import main
 from eyespan.context import CallContext
 
-NAMES = ("a", "b", "build", "x.o", "y.py", "é.o", "keep.o", "[z]", "-", " s ")
+NAMES = ("a", "b", "build", "x.o", "y.py", "é.o", "keep.o", "[z]", "-", " s ", "l\nx.o", "x.o\r")
 RULES = (
     *("*.o", "!keep.o", "build", "build/", "/a", "/a/", "a/b", "a/**", "**/b", "a/**/b", "!a/", "*", "!*/", "!*.py"),
     *("b/*", "!b/y.py", "?.py", "[ab]", "[!ab]", "\\[z]", "# comment", "", "\\#", " s ", "y.py ", "é*", "?.o", "a//b"),

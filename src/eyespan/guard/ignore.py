@@ -15,9 +15,12 @@ import stat
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from eyespan.regex import Pattern, PatternError
 from eyespan.source import close_fd
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pathspec import PathSpec
     from pathspec.pattern import RegexPattern
 
@@ -37,8 +40,11 @@ _DIRECTORY = _READ | getattr(os, "O_DIRECTORY", 0)
 _MAY_BE_DIRECTORY, _IS_DIRECTORY = "(?:(?P<ps_d>/)|$)", "(?P<ps_d>/)"
 """The ends of pathspec's expressions, which match whatever is below a directory too."""
 
-Rules = tuple[tuple[int, "PathSpec[RegexPattern]"], ...]
-"""Compiled files, the nearest first, each with the length of the path of its directory."""
+_ANYWHERE = "^(?:.+/)?"
+MAX_NAME_BYTES = 255
+Rules = tuple[tuple[int, "PathSpec[RegexPattern]", Pattern], ...]
+"""Compiled files, the nearest first: the length of the path of its directory, its rules, and an expression that
+matches what any of them matches."""
 
 
 class IgnoreRules:
@@ -52,11 +58,6 @@ class IgnoreRules:
         self.version = version
         """A number that changes with the rules."""
 
-    @property
-    def has_files(self) -> bool:
-        """Return True if an ignore file may leave out files here."""
-        return bool(self._own or self._git)
-
     def enter(self, here: int | str, path: str) -> IgnoreRules:
         """Return the rules in the directory `path`, "" or with a slash at its end, that is open as `here`."""
         own, git = _contents(here, ".ignore"), _contents(here, ".gitignore")
@@ -69,6 +70,25 @@ class IgnoreRules:
         version = hash((self.version, path, own, git, exclude, has_repository))
         return IgnoreRules(_rules(size, own) + self._own, _rules(size, git) + outer_git, version)
 
+    def suspects(self, directory: str, names: Sequence[str]) -> set[str]:
+        """Return those of the names in a directory that a rule names, to be judged one by one.
+
+        `directory` is empty or ends with a slash, as the name of a directory does, which is returned without it.
+        """
+        suspects: set[str] = set()
+        for size, _, pattern in (*self._own, *self._git):
+            before = "\n" + os.fsdecode(os.fsencode(directory)[size:])
+            step = max(1, pattern.max_chars // (len(before) + MAX_NAME_BYTES))
+            for at in range(0, len(names), step):
+                page = names[at : at + step]
+                text = before.join(["", *page])
+                if "\r" in text or text.count("\n") != len(page):
+                    suspects.update([name.rstrip("/") for name in page])
+                    continue
+                matching = pattern.matching_lines(_bytewise(text).encode())
+                suspects.update([page[line - 1].rstrip("/") for line, _ in matching])
+        return suspects
+
     def is_ignored(self, path: str, name: str, *, is_directory: bool) -> bool:
         """Return True if a rule leaves out the name at the end of a path, whose directory no rule leaves out."""
         if is_directory and name in SKIPPED:
@@ -79,7 +99,7 @@ class IgnoreRules:
         if is_directory:
             judged += "/"
         for rules in (self._own, self._git):
-            for size, spec in rules:
+            for size, spec, _ in rules:
                 is_left_out = spec.check_file(judged[size:]).include
                 if is_left_out is not None:
                     return bool(is_left_out)
@@ -109,11 +129,11 @@ def rules_at(top: int | str, path: str) -> IgnoreRules:
 
 
 def _rules(size: int, data: bytes) -> Rules:
-    return tuple([(size, spec) for spec in _compiled(data)]) if data else ()
+    return tuple([(size, *compiled) for compiled in _compiled(data)]) if data else ()
 
 
 @lru_cache(maxsize=64)
-def _compiled(data: bytes) -> tuple[PathSpec[RegexPattern], ...]:
+def _compiled(data: bytes) -> tuple[tuple[PathSpec[RegexPattern], Pattern], ...]:
     """Compile the lines of a file, the last first. A character stands for a byte, as in git; invalid lines are passed.
 
     RE2 does the matching, in linear time. It takes some hundred rules at once.
@@ -136,17 +156,25 @@ def _compiled(data: bytes) -> tuple[PathSpec[RegexPattern], ...]:
         except (GitIgnorePatternError, ValueError, re.error):
             continue
 
-    def compiled(first: int, last: int) -> list[PathSpec[RegexPattern]]:
+    def compiled(first: int, last: int) -> list[tuple[PathSpec[RegexPattern], Pattern]]:
         if last - first <= MAX_AT_ONCE:
             try:
-                return [PathSpec(rules[first:last], backend="re2")]
-            except re2.error:
+                return [(PathSpec(rules[first:last], backend="re2"), _any_of(rules[first:last]))]
+            except (re2.error, PatternError):
                 if last - first <= 1:
                     return []
         middle = (first + last) // 2
         return compiled(middle, last) + compiled(first, middle)
 
-    return tuple(compiled(0, len(rules)))
+    return tuple(compiled(0, len(rules)) if rules else ())
+
+
+def _any_of(rules: Sequence[RegexPattern]) -> Pattern:
+    """Return an expression that matches what a rule matches. Raises: PatternError."""
+    written = [rule.regex.pattern for rule in rules if rule.regex is not None]
+    anywhere = "|".join([one.removeprefix(_ANYWHERE) for one in written if one.startswith(_ANYWHERE)])
+    others = [one for one in written if not one.startswith(_ANYWHERE)]
+    return Pattern("|".join([f"{_ANYWHERE}(?:{anywhere})", *others] if anywhere else others))
 
 
 def _bytewise(path: str) -> str:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from eyespan.errors import NotRegular, PermissionRefused, ReadError
 from eyespan.guard import portable, walk
 from eyespan.guard.filesystems import is_pseudo
-from eyespan.guard.ignore import IgnoreRules, rules_at
+from eyespan.guard.ignore import SKIPPED, IgnoreRules, rules_at
 from eyespan.source import Status, close_fd
 
 if TYPE_CHECKING:
@@ -219,9 +219,7 @@ class Walk:
                 elif name[-1] == "\0":
                     if self._is_shown(level, name[:-1], is_directory=False):
                         yield level.path, name[:-1], level.fd, NotRegular(level.path + name[:-1], what="other")
-                elif (name not in level.suspects and not level.has_rules) or self._is_shown(
-                    level, name, is_directory=False
-                ):
+                elif name not in level.suspects or self._is_shown(level, name, is_directory=False):
                     yield level.path, name, level.fd, None
         finally:
             for level in levels:
@@ -230,8 +228,11 @@ class Walk:
     def _fill(self, level: _WalkedDirectory) -> None:
         """List the next names of a directory. Raises: OSError, Cancelled, TimedOut, TooMuchMemory."""
         level.fill(self._guard.context)
-        names = [name.rstrip("/\0") for name in level.names]
-        level.suspects = self._guard.policy.suspects(self._prefix + level.path, names, self._root.canonical)
+        directory, names = self._prefix + level.path, [name.rstrip("/\0") for name in level.names]
+        level.suspects = self._guard.policy.suspects(directory, names, self._root.canonical)
+        if level.rules is not None:
+            judged = [name.rstrip("\0") for name in level.names]
+            level.suspects |= SKIPPED.intersection(names) | level.rules.suspects(directory, judged)
 
     def _is_shown(self, level: _WalkedDirectory, name: str, *, is_directory: bool) -> bool:
         path = f"{self._prefix}{level.path}{name}"
@@ -293,11 +294,10 @@ class _WalkedDirectory:
     That of a directory ends with a slash, that of a pipe, a socket or a device with a NUL.
     """
 
-    __slots__ = ("_charged_bytes", "after", "fd", "has_more", "has_rules", "names", "path", "rules", "suspects")
+    __slots__ = ("_charged_bytes", "after", "fd", "has_more", "names", "path", "rules", "suspects")
 
     def __init__(self, fd: int | str, path: str, after: str, rules: IgnoreRules | None) -> None:
         self.fd, self.path, self.after, self.rules = fd, path, after, rules
-        self.has_rules = rules is not None and rules.has_files
         self.names: list[str] = []
         """The names of this page, the next one last."""
         self.suspects: Set[str] = frozenset()
@@ -313,24 +313,23 @@ class _WalkedDirectory:
         after = self.after
         with os.scandir(self.fd) as scanned:
             for number, entry in enumerate(scanned):
-                if context is not None and not number % 1024:
-                    context.check()
+                if not number % 1024:
+                    if context is not None:
+                        context.check()
+                    if len(names) > PAGE_NAMES:
+                        names = sorted(names)[:PAGE_NAMES]
+                        self.has_more = True
                 name = entry.name
                 try:
-                    if entry.is_dir(follow_symlinks=False):
-                        name += "/"
-                    elif entry.is_symlink():
-                        continue
-                    elif not entry.is_file(follow_symlinks=False):
-                        name += "\0"
+                    if not entry.is_file(follow_symlinks=False):
+                        if entry.is_symlink():
+                            continue
+                        name += "/" if entry.is_dir(follow_symlinks=False) else "\0"
                 except OSError:
                     continue  # removed in the meantime
                 if after and name <= after and not (name[-1] == "/" and after.startswith(name) and after != name):
                     continue
                 names.append(name)
-                if len(names) >= PAGE_NAMES + PAGE_NAMES // 4:
-                    names = sorted(names)[:PAGE_NAMES]
-                    self.has_more = True
         names.sort(reverse=True)
         if len(names) > PAGE_NAMES:
             del names[: len(names) - PAGE_NAMES]

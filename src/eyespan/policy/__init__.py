@@ -138,8 +138,11 @@ class Policy:
         """
         if self._has_word(directory) or self._above(root):
             return frozenset(names)
-        suspects = {name for name in names if not (name.isascii() and name.isprintable())}
-        text = "/".join([name for name in names if name not in suspects] if suspects else names)
+        suspects: set[str] = set()
+        text = "/".join(names)
+        if not (text.isascii() and text.isprintable()):
+            suspects = {name for name in names if not (name.isascii() and name.isprintable())}
+            text = "/".join([name for name in names if name not in suspects])
         folded, end = text.lower(), 0
         while found := self._search_word(folded, end):
             start = folded.rfind("/", 0, found.start()) + 1

@@ -120,17 +120,20 @@ def built_in_groups() -> tuple[tuple[PatternRules, PatternRules | None], ...]:
 _groups: tuple[tuple[PatternRules, PatternRules | None], ...] = ()
 
 
+_COMMON = frozenset(("config", "settings", ".properties", ".json", ".xml"))
+
+
 @lru_cache(maxsize=64)
 def word_search(patterns: tuple[str, ...]) -> Callable[..., re.Match[str] | None]:
     """Return the search for words of which a folded path contains one if a pattern matches it, or its original.
 
     A spelling or an original of a name is what remains of it without marks. Only a dot can come to follow what it did
-    not follow before, so letters and digits in a row were a row in the name too. What else may change a name has a
-    tilde or a backslash.
+    not follow before, so what stands in a row, with at most a dot before it, was a row in the name too. What else may
+    change a name has a tilde or a backslash.
     """
-    rows = [re.findall("[a-z0-9]+", re.sub(r"\[.*\]", "*", fold(pattern))) for pattern in patterns]
-    # The longest is the rarest, but for the one that many programs use.
-    words = {min(row, key=lambda word: (word == "config", -len(word)), default="") for row in rows} | {"~", "\\"}
+    rows = [re.findall("\\.?[a-z0-9_-]+", re.sub(r"\[.*\]", "*", fold(pattern))) for pattern in patterns]
+    # The longest is the rarest, but for those that many programs use.
+    words = {min(row, key=lambda word: (word in _COMMON, -len(word)), default="") for row in rows} | {"~", "\\"}
     if "" in words:
         return re.compile("[^/]").search  # a pattern without a word may match any name
     firsts = [
