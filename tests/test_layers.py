@@ -46,7 +46,6 @@ MODULE_CYCLES: list[list[str]] = [
 
 OPENING_FILES = {
     "extras/bulk/ray.py": "the manifest of an export, in the directory that the caller named",
-    "extras/http/auth/oauth.py": "addresses of the issuer, by https",
     "extras/bulk/export.py": "the result that a person named, and the one before it",
     "extras/operations/attack.py": "files that the attack makes in a private directory",
     "extras/operations/audit_summary.py": "the audit log that a person named",

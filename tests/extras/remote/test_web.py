@@ -189,6 +189,24 @@ def test_odd_names_are_refused_or_exact(path, server, workspace):
     assert all(asked.startswith("/files/") and "/../" not in asked for asked, _ in server.requests)
 
 
+@pytest.mark.parametrize("signs", ["", ";", ";a=b", "%00", "?", "#x", " "])
+@pytest.mark.parametrize("rounds", range(6))
+@pytest.mark.parametrize("separator", ["/", "\\"])
+def test_no_server_can_take_a_name_for_the_directory_above(separator, rounds, signs, server, workspace):
+    path = f"x{separator}..{signs}{separator}..{signs}{separator}secret.txt"
+    for _ in range(rounds):
+        path = path.replace("%", "%25").replace("..", "%2e%2e").replace("\\", "%5c").replace(";", "%3b")
+
+    assert "OUTSIDE" in workspace.tool("workspace").call({"path": path}).text.upper()
+    assert server.requests == []
+
+
+def test_a_name_that_is_not_utf_8_is_that_of_a_file(server, workspace):
+    server.files["caf%E9.txt"] = b"latin\n"
+
+    assert "latin" in workspace.tool("forge").call({"path": "caf\udce9.txt"}).text
+
+
 def test_denied_names_cost_no_request(server, workspace):
     server.files[".env"] = b"KEY=1\n"
 

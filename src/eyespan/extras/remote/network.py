@@ -7,7 +7,7 @@ from _thread import allocate_lock
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from eyespan.errors import StoreFailure
+from eyespan.errors import OutsideRoot, StoreFailure
 from eyespan.extras.remote.bucket import BucketStore, bucket_endpoint
 from eyespan.extras.remote.credentials import CredentialSource
 from eyespan.extras.remote.root import StoreRoot
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
     from eyespan.extras.remote.store import Store
 
-_URL_SIGNS = frozenset("%;?#")
 MAX_DECODED = 4
-"""The spellings of a key, each decoded from the one before it, that the rules judge."""
+"""The spellings of a key, each decoded from the one before it, that a server may take it for."""
 
 
 class NetworkRoot(StoreRoot):
@@ -63,14 +62,16 @@ class NetworkRoot(StoreRoot):
             return  # an address that is invalid: reported when it is read
         self._connector = connector.start(server, source)
 
-    def _other_keys(self, key: str) -> list[str]:
-        """Return the keys that a web server may take a key for: decoded once more, without parameters."""
-        if not self.url.startswith("http") or _URL_SIGNS.isdisjoint(key):
+    def _other_keys(self, key: str, asked: str) -> list[str]:
+        """Return the keys that a web server may take a key for: decoded further, without parameters."""
+        if not self.url.startswith("http"):
             return []
         spellings = [key]
-        while len(spellings) < MAX_DECODED and "%" in spellings[-1]:
-            spellings.append(unquote(spellings[-1], errors="surrogateescape"))
+        while (decoded := unquote(spellings[-1], errors="surrogateescape")) != spellings[-1]:
+            spellings.append(decoded)
         names = [[_without_parameters(name) for name in one.replace("\\", "/").split("/")] for one in spellings]
+        if len(spellings) > MAX_DECODED or any(".." in parts for parts in names):
+            raise OutsideRoot(asked)
         return [*spellings[1:], *["/".join(parts) for parts in names]]
 
     def close(self) -> None:
@@ -83,4 +84,4 @@ class NetworkRoot(StoreRoot):
 
 def _without_parameters(name: str) -> str:
     """Return a name up to the first sign after which a server looks for no name: `.env;v=1`."""
-    return min([name.partition(sign)[0] for sign in ";?#"], key=len)
+    return min([name.partition(sign)[0] for sign in ";?#\0"], key=len).strip()

@@ -49,7 +49,7 @@ class StoreRoot(RemoteRoot):
 
     def keys_of(self, rest: str, asked: str) -> list[str]:
         key = self._key(rest, asked)
-        return [key, *self._other_keys(key)]
+        return [key, *self._other_keys(key, asked)]
 
     def _key(self, rest: str, asked: str) -> str:
         """Return the key of a path below the root, with `.` and `..` resolved in the text: a bucket has no links.
@@ -72,8 +72,8 @@ class StoreRoot(RemoteRoot):
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
         return key
 
-    def _other_keys(self, key: str) -> list[str]:
-        """Return further keys that the store may take a key for."""
+    def _other_keys(self, key: str, asked: str) -> list[str]:
+        """Return further keys that the store may take a key for. Raises: OutsideRoot, if one of them is above it."""
         return []
 
     def open(self, rest: str, asked: str, context: CallContext) -> RemoteFile:

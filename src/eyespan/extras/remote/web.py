@@ -475,7 +475,7 @@ class WebStore(Store):
     def get(
         self, key: str, start: int, size_bytes: int, version: ObjectVersion | None, context: CallContext, asked: str
     ) -> tuple[bytes, ObjectVersion]:
-        path = "/".join([self._path, *[quote(part, safe="") for part in key.split("/")]])
+        path = f"{self._path}/{quote(key, errors='surrogateescape')}"
         return self._server.get(lambda headers: (path, headers), start, size_bytes, version, context, asked)
 
     def close(self) -> None:

@@ -40,7 +40,7 @@ class Issuer:
         self._new_key = lambda: ec.generate_private_key(ec.SECP256R1())
         self.keys = {"k1": self._new_key()}
         self.fetches = 0
-        self.is_down = False
+        self.is_down = self.sends_single_bytes = False
         self.is_hanging = threading.Event()
         self.is_hanging.set()
         self.jwks_uri = ""
@@ -53,6 +53,9 @@ class Issuer:
                 self.send_response(302 if self.path == "/redirect" else 500 if outer.is_down else 200)
                 self.send_header("Location", "/keys")
                 self.end_headers()
+                for _ in range(100 if outer.sends_single_bytes else 0):
+                    self.wfile.write(b" ")
+                    time.sleep(0.02)
                 self.wfile.write(json.dumps(outer._document(self.path)).encode())
 
             def log_message(self, *_):
@@ -336,6 +339,13 @@ def test_no_redirect_is_followed_and_no_proxy_asked(issuer, monkeypatch):
 
 
 PATHS = ("keys", "redirect")
+
+
+def test_an_issuer_that_sends_single_bytes_is_given_up(issuer, monkeypatch):
+    monkeypatch.setattr(oauth, "FETCH_SECONDS", 0.2)
+    issuer.sends_single_bytes = True
+
+    assert holder(OAuthIssuer(issuer.url, RESOURCE, (), f"{issuer.url}/keys"), issuer.sign()) == UNKNOWN
 
 
 def test_the_server_names_its_issuer_and_accepts_its_tokens(issuer, tmp_path):

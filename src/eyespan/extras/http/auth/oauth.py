@@ -10,13 +10,14 @@ import asyncio
 import hashlib
 import ipaddress
 import json
+import socket
 import time
 from collections.abc import Callable
 from contextlib import closing
-from http.client import HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from threading import Timer
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, ProxyHandler, build_opener
 
 from eyespan.escape import visible
 from eyespan.extras.http.auth.callers import Caller
@@ -37,11 +38,6 @@ SHOWN_CHARS = 60
 
 class IssuerUnavailable(Exception):
     """The keys of the issuer are not known; the text is the cause."""
-
-
-class _NoRedirects(HTTPRedirectHandler):
-    def redirect_request(self, *_: Any) -> None:
-        return None
 
 
 class OAuthIssuer:
@@ -179,9 +175,22 @@ def _fetch(url: str) -> dict[str, Any]:
     Raises: OSError, HTTPException, ValueError.
     """
     _require_secure(url)
-    opener = build_opener(ProxyHandler({}), _NoRedirects)
-    with closing(opener.open(url, timeout=FETCH_SECONDS)) as response:
-        data = response.read(MAX_METADATA_BYTES)
+    parts = urlsplit(url)
+    connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    with closing(connect(parts.hostname or "", parts.port, timeout=FETCH_SECONDS)) as connection:
+        connection.connect()
+        # The timeout of a socket is that of each byte.
+        end = Timer(FETCH_SECONDS, socket.socket.shutdown, (connection.sock, socket.SHUT_RDWR))
+        end.start()
+        try:
+            target = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
+            connection.request("GET", target, headers={"User-Agent": "eyespan"})
+            answer = connection.getresponse()
+            data = answer.read(MAX_METADATA_BYTES)
+        finally:
+            end.cancel()
+    if answer.status != 200:
+        raise ValueError(f"{url} answered with {answer.status}")
     try:
         value = json.loads(data)
     except RecursionError:
