@@ -126,18 +126,20 @@ class RemoteFile(Source):
         in_order = offset == self._next or (self._next < 0 and offset == len(self._blocks[0]))
         self._step_bytes = min(self._step_bytes * 4, MAX_BLOCK_BYTES) if offset == self._next else BLOCK_BYTES
         wanted = max(size_bytes, self._step_bytes) if in_order else max(size_bytes, min(BLOCK_BYTES, self._step_bytes))
-        wanted = min(wanted, MAX_BLOCK_BYTES, self.size_bytes - offset)
+        # The end of a file is one block, since who reads the last bytes often reads those before them.
+        start = offset if in_order else max(0, min(offset, self.size_bytes - BLOCK_BYTES))
+        wanted = min(wanted, MAX_BLOCK_BYTES, self.size_bytes - start)
         if wanted > BLOCK_BYTES:
             self._drop_blocks()  # it goes on in order, so the last block is not needed again
         while len(self._blocks) > KEPT_BLOCKS:
             self._blocks.pop(next(start for start in self._blocks if start))
         self._charge(RECEIVED_COPIES * wanted)
-        data, _ = self._store.get(self._key, offset, wanted, self._version, self._context, self.asked)
-        if offset:
-            self._blocks[offset] = data
+        data, _ = self._store.get(self._key, start, wanted, self._version, self._context, self.asked)
+        if start:
+            self._blocks[start] = data
         self._charge(0)
-        self._next = offset + len(data)
-        return data[:size_bytes]
+        self._next = start + len(data)
+        return data[offset - start :][:size_bytes]
 
     def _charge(self, received_bytes: int) -> None:
         """Pay for the blocks, and for one that is to be received. Raises: TooMuchMemory, Cancelled, TimedOut."""
