@@ -42,9 +42,9 @@ def test_every_dialect_reads_an_object_with_one_request(workspace):
         "native": {"files": ["a.txt"]},
     }
     for dialect, arguments in calls.items():
-        before = store.requests
+        before = store.server.requests
         assert "three" in workspace.tool(dialect).call(arguments).text
-        assert store.requests == before + 1
+        assert store.server.requests == before + 1
 
 
 def test_directories_are_listed_without_denied_names(workspace):
@@ -111,7 +111,7 @@ def test_dots_do_not_avoid_a_rule(path, workspace):
 
     assert reply.is_error
     assert "KEY" not in reply.text
-    assert store.requests == 0
+    assert store.server.requests == 0
 
 
 @pytest.mark.parametrize("path", ["a.txt/", "a.txt/.", "a.txt/x", "a.txt/x/y", "src/app.py/x"])
@@ -149,7 +149,7 @@ def test_files_and_directories_are_described_by_a_listing(workspace):
     reply = tools["list_directory_with_sizes"].call({"path": "/root"})
 
     assert "a.txt                                14 B" in reply.text
-    assert store.requests <= 2
+    assert store.server.requests <= 2
     assert "isDirectory: true" in tools["get_file_info"].call({"path": "/root/src"}).text
     assert "size: 14" in tools["get_file_info"].call({"path": "/root/a.txt"}).text
 

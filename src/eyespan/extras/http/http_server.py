@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
-import time
+from email.utils import formatdate
 from typing import TYPE_CHECKING
 
 from eyespan.escape import in_plain_words
@@ -200,7 +200,7 @@ class HttpServer:
     def _sweep(self) -> None:
         """Look at all clocks."""
         now = self.now()
-        self.date = http_date(time.time())
+        self.date = formatdate(usegmt=True).encode()
         unsent = []
         for connection in list(self._connections):
             if eviction.has_expired(connection.phase, connection.since, now):
@@ -276,11 +276,3 @@ def raise_descriptor_limit() -> int:
         except (OSError, ValueError):
             pass  # a container may refuse; the number of connections is then smaller
     return wanted if soft == resource.RLIM_INFINITY else soft
-
-
-def http_date(seconds: float) -> bytes:
-    """Return a time as the header Date has it, independent of the locale."""
-    year, month, day, hour, minute, second, weekday, *_ = time.gmtime(seconds)
-    name = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")[weekday]
-    months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-    return f"{name}, {day:02d} {months[month - 1]} {year} {hour:02d}:{minute:02d}:{second:02d} GMT".encode()

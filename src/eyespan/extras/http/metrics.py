@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import struct
+from itertools import accumulate
 
 REASONS = (
     *("host", "origin", "path", "method", "token", "type", "length", "headers", "message", "slow", "rate", "busy"),
@@ -80,41 +81,25 @@ class Metrics:
     def text(self) -> str:
         """Return all metrics in Prometheus's text format."""
         total = {name: self._sum(name) for name in _NAMES}
-        lines = [
-            "# HELP eyespan_calls_total Calls that read, by verdict.",
-            "# TYPE eyespan_calls_total counter",
-            *(f'eyespan_calls_total{{verdict="{v}"}} {total[f"calls:{v}"]:.0f}' for v in VERDICTS),
-            "# HELP eyespan_turned_away_total Requests rejected before anything was read, by reason.",
-            "# TYPE eyespan_turned_away_total counter",
-            *(f'eyespan_turned_away_total{{reason="{r}"}} {total[f"rejected:{r}"]:.0f}' for r in REASONS),
-            "# HELP eyespan_answer_bytes_total Bytes of contents sent.",
-            "# TYPE eyespan_answer_bytes_total counter",
-            f"eyespan_answer_bytes_total {total['answer_bytes']:.0f}",
-            "# HELP eyespan_store_requests_total Requests to buckets and web servers.",
-            "# TYPE eyespan_store_requests_total counter",
-            f"eyespan_store_requests_total {total['store_requests']:.0f}",
-            "# HELP eyespan_store_bytes_total Bytes that buckets and web servers sent.",
-            "# TYPE eyespan_store_bytes_total counter",
-            f"eyespan_store_bytes_total {total['store_bytes']:.0f}",
-            "# HELP eyespan_call_seconds Duration of calls.",
-            "# TYPE eyespan_call_seconds histogram",
-        ]
-        seen = 0.0
-        for bucket in BUCKETS:
-            seen += total[f"bucket:{bucket:g}"]
-            lines.append(f'eyespan_call_seconds_bucket{{le="{bucket:g}"}} {seen:.0f}')
-        count = sum(total[f"calls:{verdict}"] for verdict in VERDICTS)
-        lines += [
-            f'eyespan_call_seconds_bucket{{le="+Inf"}} {count:.0f}',
-            f"eyespan_call_seconds_sum {total['seconds']:.6f}",
-            f"eyespan_call_seconds_count {count:.0f}",
-            "# HELP eyespan_calls_running Calls in progress.",
-            "# TYPE eyespan_calls_running gauge",
-            f"eyespan_calls_running {total['running']:.0f}",
-            "# HELP eyespan_workers Running worker processes.",
-            "# TYPE eyespan_workers gauge",
-            f"eyespan_workers {total['alive']:.0f}",
-        ]
+        by_seconds = accumulate([total[f"bucket:{bucket:g}"] for bucket in BUCKETS])
+        durations = {f'_bucket{{le="{bucket:g}"}}': seen for bucket, seen in zip(BUCKETS, by_seconds, strict=True)}
+        count = sum([total[f"calls:{verdict}"] for verdict in VERDICTS])
+        verdicts = {f'{{verdict="{verdict}"}}': total[f"calls:{verdict}"] for verdict in VERDICTS}
+        reasons = {f'{{reason="{reason}"}}': total[f"rejected:{reason}"] for reason in REASONS}
+        durations |= {'_bucket{le="+Inf"}': count, "_sum": total["seconds"], "_count": count}
+        lines = []
+        for name, kind, meaning, values in (
+            ("calls_total", "counter", "Calls that read, by verdict.", verdicts),
+            ("turned_away_total", "counter", "Requests rejected before anything was read, by reason.", reasons),
+            ("answer_bytes_total", "counter", "Bytes of contents sent.", {"": total["answer_bytes"]}),
+            ("store_requests_total", "counter", "Requests to buckets and web servers.", {"": total["store_requests"]}),
+            ("store_bytes_total", "counter", "Bytes that buckets and web servers sent.", {"": total["store_bytes"]}),
+            ("call_seconds", "histogram", "Duration of calls.", durations),
+            ("calls_running", "gauge", "Calls in progress.", {"": total["running"]}),
+            ("workers", "gauge", "Running worker processes.", {"": total["alive"]}),
+        ):
+            lines += [f"# HELP eyespan_{name} {meaning}", f"# TYPE eyespan_{name} {kind}"]
+            lines += [f"eyespan_{name}{label} {round(value, 6):.15g}" for label, value in values.items()]
         return "\n".join(lines) + "\n"
 
     def _set(self, name: str, value: float) -> None:

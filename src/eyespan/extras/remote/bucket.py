@@ -45,21 +45,13 @@ class BucketStore(Store):
         self._credentials = CredentialSource(scheme, os.environ, connector)
         endpoint = bucket_endpoint(url, asked)
         self._path = quoted_key(urlsplit(endpoint).path)
-        self._server = Server(endpoint, self.name, asked, connector=connector)
-
-    @property
-    def requests(self) -> int:
-        return self._server.requests
-
-    @property
-    def received_bytes(self) -> int:
-        return self._server.received_bytes
+        self.server = Server(endpoint, self.name, asked, connector=connector)
 
     def get(
         self, key: str, start: int, size_bytes: int, version: ObjectVersion | None, context: CallContext, asked: str
     ) -> tuple[bytes, ObjectVersion]:
         path = f"{self._path}/{quoted_key(self._prefix + key)}"
-        return self._server.get(self._signer(path, {}, asked), start, size_bytes, version, context, asked)
+        return self.server.get(self._signer(path, {}, asked), start, size_bytes, version, context, asked)
 
     def _signer(self, path: str, query: dict[str, str], asked: str) -> Prepare:
         def prepare(headers: dict[str, str]) -> tuple[str, dict[str, str]]:
@@ -67,13 +59,13 @@ class BucketStore(Store):
             if credentials is None:
                 raise PermissionRefused(asked, errno.EACCES, f"{self.name}: this host has no credentials for it")
             more = AZURE_HEADERS if self._is_azure else {}
-            request = StoreRequest(self._server.authority, path, query, {**headers, **more})
+            request = StoreRequest(self.server.authority, path, query, {**headers, **more})
             return signed(request, credentials, self._region)
 
         return prepare
 
     def close(self) -> None:
-        self._server.close()
+        self.server.close()
 
     def names(self, prefix: str, context: CallContext, asked: str) -> ObjectNames:
         return self._names(prefix, MAX_NAMES, context, asked)
@@ -117,7 +109,7 @@ class BucketStore(Store):
             fixed = {"restype": "container", "comp": "list"} if self._is_azure else {"list-type": "2"}
             asks = {**fixed, "prefix": start, "delimiter": delimiter, names[0]: str(size), names[1]: token}
             query = {name: value for name, value in asks.items() if value}
-            data = self._server.whole(self._signer(self._path, query, asked), MAX_PAGE_BYTES, context, asked)
+            data = self.server.whole(self._signer(self._path, query, asked), MAX_PAGE_BYTES, context, asked)
             try:
                 page = parse_page(data)
                 if any(not key.startswith(start) for key in [*page.directories, *[key for key, _ in page.objects]]):

@@ -72,16 +72,6 @@ class Store:
 
     name = "the store"
 
-    @property
-    def requests(self) -> int:
-        """Return the number of requests so far, without repetitions by a library."""
-        raise NotImplementedError  # abstract
-
-    @property
-    def received_bytes(self) -> int:
-        """Return the number of bytes of objects that were received."""
-        raise NotImplementedError  # abstract
-
     def get(
         self, key: str, start: int, size_bytes: int, version: ObjectVersion | None, context: CallContext, asked: str
     ) -> tuple[bytes, ObjectVersion]:

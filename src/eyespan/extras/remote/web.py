@@ -184,7 +184,6 @@ class Server:
         self._clock = clock
         self._idle: list[_Connection] = []
         self.requests = 0
-        self.received_bytes = 0
         self.name = name
         parts = urlsplit(url)
         self._is_secure = parts.scheme == "https"
@@ -338,7 +337,6 @@ class Server:
                 skipped_bytes -= len(_body(answer, min(SKIPPED_BYTES, skipped_bytes)))
             data = _body(answer, size_bytes)
             is_done = answer.isclosed()
-            self.received_bytes += len(data)
             context.count_store(0, len(data))
             return status, "", (data, current)
         except ValueError:
@@ -462,24 +460,16 @@ class WebStore(Store):
         parts = urlsplit(url)
         self._path = parts.path.rstrip("/")
         self.name = f"{parts.scheme}://{parts.netloc}"
-        self._server = Server(url, self.name, asked, connector=connector)
-
-    @property
-    def requests(self) -> int:
-        return self._server.requests
-
-    @property
-    def received_bytes(self) -> int:
-        return self._server.received_bytes
+        self.server = Server(url, self.name, asked, connector=connector)
 
     def get(
         self, key: str, start: int, size_bytes: int, version: ObjectVersion | None, context: CallContext, asked: str
     ) -> tuple[bytes, ObjectVersion]:
         path = f"{self._path}/{quote(key, errors='surrogateescape')}"
-        return self._server.get(lambda headers: (path, headers), start, size_bytes, version, context, asked)
+        return self.server.get(lambda headers: (path, headers), start, size_bytes, version, context, asked)
 
     def close(self) -> None:
-        self._server.close()
+        self.server.close()
 
     def names(self, prefix: str, context: CallContext, asked: str) -> ObjectNames:
         raise NotRegular(asked, what="web directory")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
 
@@ -21,7 +20,7 @@ def loaded(**options):
 
 
 def holder(tokens, token):
-    return asyncio.run(tokens.caller(token))
+    return tokens.find(token)
 
 
 def test_a_token_from_the_environment_is_removed_from_it(monkeypatch):

@@ -51,10 +51,6 @@ class Tokens:
         """Use other tokens from the next request on."""
         self._digests = digests
 
-    async def caller(self, token: str) -> Caller | None:
-        """Return the holder of a token, or None for an unknown token."""
-        return self.find(token)
-
     def find(self, token: str) -> Caller | None:
         """Return the holder of a token, or None for an unknown token."""
         given = _digest(token)

@@ -45,6 +45,8 @@ class OAuthIssuer:
 
     ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
     """Only algorithms with a public key: with a shared secret, the published key would suffice to forge a token."""
+    callers = ()
+    """Callers with roots or dialects of their own: none."""
 
     def __init__(
         self,
@@ -70,11 +72,6 @@ class OAuthIssuer:
         self._fetch_time = float("-inf")
         self._fetching: asyncio.Future[None] | None = None
         self._waiting = 0
-
-    @property
-    def callers(self) -> list[Caller]:
-        """Callers with roots or dialects of their own: none."""
-        return []
 
     async def caller(self, token: str) -> Caller | None:
         """Return the holder of a token, or None for a token that is not accepted. Raises: IssuerUnavailable."""
