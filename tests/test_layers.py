@@ -161,14 +161,14 @@ PARSING_BUILTINS = {"compile", "eval", "exec"}
 
 
 BUDGETS = {
-    "core": (24_200, 20_000),
+    "core": (24_000, 20_000),
     "documents": (6_450, 6_450),
     "languages": (4_000, 4_000),
     "families": (2_300, 2_300),
     "http": (3_890, 3_200),
     "remote": (1_449, 1_200),
     "bulk and hosts": (2_610, 1_500),
-    "git": (785, 780),
+    "git": (890, 890),
     "operations": (490, 490),
 }
 """The most lines of code of each part, without comments and docstrings, and the goal beside it. A new ability names the

@@ -18,7 +18,6 @@ from eyespan import errors, kinds, plugins
 from eyespan.cli.selected import print_note, selected_parts
 from eyespan.cli.standard_input import NAME, copied_input
 from eyespan.context import CallContext
-from eyespan.dialects.differences import difference, is_difference
 from eyespan.dialects.json_lines import JsonLines
 from eyespan.dialects.pieces import as_char_range, cut_out
 from eyespan.dialects.terminal import MAX_LINE_CHARS, Terminal
@@ -211,8 +210,7 @@ class _Argument:
 
     def _difference(self, target: Target) -> list[tuple[str, Part]]:
         """Return the difference between two revisions, nothing if there is none. Raises: ReadError."""
-        if not is_difference(target):
-            raise errors.NoRevision(target.path, revision=target.revision, reason=f"no revision '{target.revision}'")
+        difference = plugins.load(plugins.own("DIFFERENCE")[0])
         shown, _ = difference(target, lambda side: self._stack.enter_context(self._open(side)))
         ranges = target.piece.ranges if isinstance(target.piece, Ranges) else (Lines(),)
         lines = [one for one in ranges if not isinstance(one, Place)]

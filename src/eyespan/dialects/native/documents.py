@@ -12,9 +12,8 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from eyespan import errors, tokens
+from eyespan import errors, plugins, tokens
 from eyespan.context import CallContext
-from eyespan.dialects import differences
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.holdings import digest
 from eyespan.dialects.native.items import (
@@ -415,11 +414,9 @@ class PagesItem:
 
 def plan_difference(target: Target, view: View, open_file: Callable[[Target], Opened]) -> Item | TextPlan:
     """Return the plan of the difference that a target names. Lines of it are those of its text. Raises: ReadError."""
-    if not differences.is_difference(target):
-        raise errors.NoRevision(target.path, revision=target.revision, reason=f"no revision '{target.revision}'")
     if isinstance(target.piece, Enclosing):
         raise errors.NoSuchPart(target.path, document="a difference", part="symbols around lines")
-    text, opened = differences.difference(target, open_file)
+    text, opened = plugins.load(plugins.own("DIFFERENCE")[0])(target, open_file)
     if not text:
         lines = [own_lines.header(f"{own_lines.base_name(target)}: no difference")]
         return FixedItem(write_target(target), lines, {"path": target.path, "selector": write_target(target)})

@@ -3,3 +3,4 @@
 from __future__ import annotations
 
 REVISIONS = "eyespan.extras.git:open_at"
+DIFFERENCE = "eyespan.extras.git.differences:difference"

@@ -13,7 +13,7 @@ from sys import getsizeof
 from typing import Any
 
 from eyespan.dialects.pieces import symbol_ranges
-from eyespan.errors import NoSymbol, TooLarge
+from eyespan.errors import NoRevision, NoSymbol, TooLarge
 from eyespan.model import CharRange, TextPart
 from eyespan.opened import Opened
 from eyespan.selectors import Named, SymbolPiece, Target, write_target
@@ -26,28 +26,17 @@ CONTEXT_LINES = 3
 NO_NEWLINE = "\\ No newline at end of file"
 
 
-def is_difference(target: Target) -> bool:
-    """Return True if a target names two revisions. No revision of git contains two dots."""
-    old, dots, _ = target.revision.partition("..")
-    return bool(old and dots)
-
-
-def sides(target: Target) -> tuple[Target, Target]:
-    """Return the old and the new file of a difference, without a piece unless it is a symbol."""
-    old, _, new = target.revision.partition("..")
-    piece = target.piece if _symbol_name(target) else None
-    return (
-        replace(target, revision=old, piece=piece),
-        replace(target, revision=new.removeprefix("."), piece=piece),
-    )
-
-
 def difference(target: Target, open_file: Callable[[Target], Opened]) -> tuple[str, Opened]:
     """Return the difference of a target as text, "" if there is none, and the newer file.
 
-    Raises: ReadError, if one of the files cannot be read or is too large.
+    Raises: ReadError, if one of the files cannot be read or is too large; NoRevision, if the target names no older one.
     """
-    old, new = sides(target)
+    first, _, second = target.revision.partition("..")  # no revision of git contains two dots
+    if not first:
+        raise NoRevision(target.path, revision=target.revision, reason=f"no revision '{target.revision}'")
+    piece = target.piece if _symbol_name(target) else None
+    old = replace(target, revision=first, piece=piece)
+    new = replace(target, revision=second.removeprefix("."), piece=piece)
     opened, older = open_file(replace(new, piece=None)), open_file(replace(old, piece=None))
     context = opened.context
     with context.memory.loan():

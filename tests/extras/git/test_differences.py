@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from eyespan import Workspace
 from eyespan.context import CallContext
-from eyespan.dialects.differences import _hunks, _shown, difference
+from eyespan.extras.git.differences import _hunks, _shown, difference
 from eyespan.model import ReadRequest
 from eyespan.selectors import Target
 from tests.sizes import examples
