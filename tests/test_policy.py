@@ -583,16 +583,6 @@ def test_an_exception_lifts_what_is_derived_from_the_name():
     assert policy.rule_against("certificates\\..\\ca.pem") == "**/*.pem"
 
 
-def test_a_zip_archive_may_have_the_suffix_of_a_key():
-    policy = Policy(deny=["private/"]).unless_zip()
-
-    assert policy.rule_against("talk.key") is None
-    assert policy.rule_against("private/talk.key") == "private/"
-    assert policy.rule_against(".ssh/talk.key") == "**/.ssh/**"
-    for name in ("server.key.zip", "server.key.zip.bak", "server.key (1).zip", "server.key.zip/", "talk.key.bak"):
-        assert policy.rule_against(name) == "**/*.key"
-
-
 def test_a_refusal_names_the_rule_and_the_path_as_asked():
     with pytest.raises(PolicyDenied) as caught:
         Policy().admit("real/.env", "notes.txt")

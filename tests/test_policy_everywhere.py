@@ -438,26 +438,6 @@ def test_the_rules_for_a_directory_hold_where_it_is_the_root(tmp_path):
         assert [entry.name for entry in workspace.engine.list(".").entries] == ["config"]
 
 
-def test_a_presentation_is_read_although_it_has_the_suffix_of_a_key(tmp_path):
-    with zipfile.ZipFile(tmp_path / "talk.key", "w") as archive:
-        archive.writestr("Index/Slide.txt", "open to all")
-    (tmp_path / "server.key").write_text(CONTENTS)
-    (tmp_path / "alias.txt").symlink_to("server.key")
-    (tmp_path / "deck").symlink_to("talk.key")
-    (tmp_path / "short.key").write_text("PK")
-    (tmp_path / "server.key.zip").write_bytes(_zip_of("readme.txt"))
-    (tmp_path / "packed").symlink_to("server.key.zip")
-    os.mkfifo(tmp_path / "pipe.key")
-    with Workspace(tmp_path, policy=Policy(deny=["other.key"])) as workspace:
-        for path in ("talk.key", "deck"):
-            assert "open to all" in read(workspace, path, member="Index/Slide.txt")
-        for path in ("server.key", "alias.txt", "short.key", "pipe.key", "missing.key", "server.key.zip", "packed"):
-            assert read(workspace, path).startswith("denied"), path
-    with Workspace(tmp_path, policy=Policy(deny=["talk.*"])) as workspace:
-        assert read(workspace, "talk.key").startswith("denied")
-        assert read(workspace, "deck").startswith("denied")
-
-
 @pytest.mark.parametrize(
     "path",
     [

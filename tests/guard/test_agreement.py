@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from eyespan.errors import ReadError
-from eyespan.guard import Guard, Root, walk
+from eyespan.guard import Guard, Root
 from eyespan.policy import Policy
 from tests.backends import STRONG
 from tests.sizes import size
@@ -205,9 +205,6 @@ def test_backends_agree_on_random_paths_over_hostile_trees(part, tmp_path, capsy
         tree = Tree(base, dice)
         roots = (Root(f"{tree.base}/alias"), Root(tree.second))
         strongest, *others, portable = (Guard(roots, Policy(), name) for name in (*STRONG, "portable"))
-        walk_in_python = Guard(roots, Policy(), "walk")
-        walk_in_python._find, walk_in_python._returns_sources = walk.find, False
-        others.append(walk_in_python)
         for _ in range(PATHS // TREES):
             path, follow = tree.path(), dice.random() < 0.8
             first = outcome(strongest, path, follow)

@@ -51,9 +51,9 @@ def test_a_directory_whose_path_leads_elsewhere_after_listing_is_not_returned(ma
     real = portable.find
     calls = []
 
-    def moved(roots, root, rest, **how):
+    def moved(roots, root, rest, *how):
         calls.append(rest)
-        return real(roots, root, "other" if len(calls) > 1 else rest, **how)
+        return real(roots, root, "other" if len(calls) > 1 else rest, *how)
 
     monkeypatch.setattr(portable, "find", moved)
 

@@ -90,8 +90,8 @@ DEFECTS = (
     Defect(
         name="the descriptor that was found is never closed",
         file=f"{SRC}/guard/__init__.py",
-        old="                    if found.fd >= 0:\n                        close_fd(found.fd)\n",
-        new="                    pass\n",
+        old="                finally:\n                    close_fd(found.fd)\n",
+        new="                finally:\n                    pass\n",
         tests=f"{SPECIAL} -k descriptor",
     ),
     Defect(

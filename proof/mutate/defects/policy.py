@@ -38,9 +38,9 @@ DEFECTS = (
     Defect(
         name="full-width letters hide a name",
         file=f"{SRC}/policy/spellings.py",
-        old='normalize("NFKD", path).casefold().translate(_dropped).replace("i\\u0307", "i")\n'
+        old='normalize("NFKD", path).casefold().translate(dropped).replace("i\\u0307", "i")\n'
         '        folded, path = path, normalize("NFKC", plain)',
-        new='normalize("NFD", path).casefold().translate(_dropped).replace("i\\u0307", "i")\n'
+        new='normalize("NFD", path).casefold().translate(dropped).replace("i\\u0307", "i")\n'
         '        folded, path = path, normalize("NFC", plain)',
         tests=f"{RULES} -k spelling",
     ),
@@ -92,20 +92,6 @@ DEFECTS = (
         old="    if guard.policy.rule_against(name, root) is not None:\n",
         new="    if guard.policy.rule_against(name) is not None:\n",
         tests=f"{EVERYWHERE} -k root",
-    ),
-    Defect(
-        name="any file with the suffix of a key is read",
-        file=f"{SRC}/guard/__init__.py",
-        old="if source.first_bytes.startswith(_ZIP):",
-        new="if True:",
-        tests=f"{EVERYWHERE} -k presentation",
-    ),
-    Defect(
-        name="a missing file with the suffix of a key is reported as missing",
-        file=f"{SRC}/guard/__init__.py",
-        old="        except ReadError:\n            raise denied from None\n",
-        new="        except ReadError:\n            raise\n",
-        tests=f"{EVERYWHERE} -k presentation",
     ),
     Defect(
         name="listings of archives name denied targets of links",
@@ -300,16 +286,9 @@ DEFECTS = (
     Defect(
         name="a copy with its mark before the suffix passes for another file",
         file=f"{SRC}/policy/copies.py",
-        old="        if dot > 0 and longer[dot:] in _suffixes_of_names():\n",
+        old="        if dot > 0 and longer[dot:] in _NAME_SUFFIXES:\n",
         new="        if False:\n",
         tests="tests/test_policy.py -k before_the_suffix",
-    ),
-    Defect(
-        name="an archive with the name of a key is taken for a presentation",
-        file=f"{SRC}/policy/__init__.py",
-        old="        if self._with_keys is not None and ",
-        new="        if False and ",
-        tests="tests/test_policy.py -k suffix_of_a_key",
     ),
     Defect(
         name="a short name of Windows hides a denied name",
@@ -335,7 +314,7 @@ DEFECTS = (
     Defect(
         name="control characters hide a denied name",
         file=f"{SRC}/policy/spellings.py",
-        old="        return path.lower().translate(_dropped)\n",
+        old="        return path.lower().translate(dropped)\n",
         new="        return path.lower()\n",
         tests="tests/test_policy.py -k invisible",
     ),
@@ -486,13 +465,6 @@ DEFECTS = (
         old="        if len(verdicts) >= MAX_VERDICTS:\n",
         new="        if False:\n",
         tests=f"{RULES} -k verdicts",
-    ),
-    Defect(
-        name="a zip archive lifts the rules of the host",
-        file=f"{SRC}/policy/__init__.py",
-        old="        other._use(self._built_in[:-1])\n",
-        new="        other._host = Rules(())\n        other._use(self._built_in[:-1])\n",
-        tests=f"{RULES} -k zip",
     ),
     Defect(
         name="an exception of the host for one name lifts all rules",

@@ -98,7 +98,7 @@ DEFECTS = (
     Defect(
         name="rules depend on invisible characters",
         file=f"{SRC}/policy/spellings.py",
-        old=".casefold().translate(_dropped)",
+        old=".casefold().translate(dropped)",
         new=".casefold()",
         tests="tests/test_policy.py -k invisible",
     ),

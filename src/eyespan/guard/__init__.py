@@ -33,17 +33,14 @@ from eyespan.guard.listing import Listing
 from eyespan.guard.roots import RemoteRoot, Root
 from eyespan.guard.tree import Choose, Found, Survey, Take
 from eyespan.policy import Policy
-from eyespan.policy.rules import UNLESS_ZIP
 from eyespan.source import FullStatus, Source, Status, close_fd
 
 T = TypeVar("T")
-Find = Callable[..., BackendResult | LocalFile]
 
 BACKENDS = ("openat2", "walk", "walk-by-name", "portable")
 """From the strongest to the weakest; the first that works is used."""
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
-_ZIP = b"PK\x03\x04"
 _chosen: str | None = None
 
 
@@ -67,10 +64,7 @@ class Guard:
     `WouldBlock`. With a `context` the guard works for a call that may be abandoned; its files then stop reading.
     """
 
-    __slots__ = (
-        *("_find", "_never_blocks", "_returns_sources", "backend", "context"),
-        *("ignore", "local_roots", "policy", "roots"),
-    )
+    __slots__ = ("_never_blocks", "backend", "context", "ignore", "local_roots", "policy", "roots")
 
     def __init__(
         self,
@@ -87,15 +81,14 @@ class Guard:
         """Those that a link may lead to."""
         self.policy = policy
         self.backend = choose_backend() if backend == "auto" else backend
-        self._find = _find_of(self.backend)
+        if self.backend not in BACKENDS:
+            raise ValueError(f"no guard backend {backend!r}; there are {', '.join(BACKENDS)}")
         if self.backend in ("openat2", "walk"):
             openat.hold_handles()
         self._never_blocks = never_blocks
         self.context = context
         self.ignore = ignore
         """Walks leave out what ignore files name."""
-        self._returns_sources = self.backend == "openat2" and context is None
-        """The backend may return an opened source that needs no further check."""
 
     def non_blocking(self) -> Guard:
         """Return a guard with the same roots and rules that never blocks."""
@@ -134,18 +127,9 @@ class Guard:
 
         `follow=False` refuses a link as the last component. Links before it are followed inside the roots either way.
 
-        Raises: ReadError.
+        Raises: ReadError, WouldBlock.
         """
-        try:
-            root, rest = self.admit(path, lexical=lexical)
-            return self._open_beneath(root, rest, path, follow)
-        except PolicyDenied as denied:
-            if denied.rule not in UNLESS_ZIP or self.policy.is_for_zips:
-                raise
-            return self._open_zip(path, lexical, follow, denied)
-
-    def _open_beneath(self, root: Root, rest: str, path: str, follow: bool) -> Source:
-        """Open what `rest` names beneath a root, after its name was admitted. Raises: ReadError, WouldBlock."""
+        root, rest = self.admit(path, lexical=lexical)
         try:
             # Only the kernel can be restricted to one mount; a walk has to touch a file to find out where it is.
             if self._never_blocks and not (root.never_hangs and self.backend == "openat2"):
@@ -154,12 +138,11 @@ class Guard:
                 remote = self._open_remote(root, rest, path)
                 remote.path = remote.canonical = self.address(root, remote.path)
                 return remote
-            if self._returns_sources:
-                found = self._find(self.local_roots, root, rest, follow, self._never_blocks, path)
-            elif self._never_blocks:
-                found = self._find(self.local_roots, root, rest, follow, True)
+            if self.backend == "openat2":
+                asked = path if self.context is None else None
+                found = openat.find(self.local_roots, root, rest, follow, self._never_blocks, asked)
             else:
-                found = self._find(self.local_roots, root, rest, follow)
+                found = tree.find(self, root, rest, follow)
             if isinstance(found, LocalFile):
                 source = found
                 where = root
@@ -168,37 +151,13 @@ class Guard:
                 try:
                     source = self._open_found(found, path, rest)
                 finally:
-                    if found.fd >= 0:
-                        close_fd(found.fd)
+                    close_fd(found.fd)
         except (OSError, ReadError) as error:
             raise _with_paths(error, path, self.address(root, rest)) from None
         if len(self.roots) > 1:
             source.path = self.address(root, rest)
             source.canonical = self.address(where, source.canonical)
         return source
-
-    def _open_zip(self, path: str, lexical: bool, follow: bool, denied: PolicyDenied) -> Source:
-        """Open a file that a rule denies unless it is a zip archive. Every failure is the same denial.
-
-        Raises: PolicyDenied.
-        """
-        guard = Guard(
-            self.roots, self.policy.unless_zip(), self.backend, never_blocks=self._never_blocks, context=self.context
-        )
-        try:
-            source = guard.open(path, lexical=lexical, follow=follow)
-        except ReadError:
-            raise denied from None
-        try:
-            if source.first_bytes.startswith(_ZIP):
-                return source
-        except ReadError:
-            pass
-        except BaseException:
-            source.close()
-            raise
-        source.close()
-        raise denied
 
     def _open_remote(self, root: Root, rest: str, path: str) -> Source:
         return self._remote(root, rest, path).open(rest, path, self.context or CallContext())
@@ -352,21 +311,6 @@ def _open_handle(found: BackendResult) -> int:
         return os.open(name, _READ | os.O_NOFOLLOW, dir_fd=parent.fd)
     finally:
         close_fd(parent.fd)
-
-
-def _find_of(backend: str) -> Find:
-    """Return the function that finds files for a backend. Raises: ValueError."""
-    if backend == "openat2":
-        return openat.find
-    if backend == "walk":
-        return walk.find
-    if backend == "walk-by-name":
-        return lambda *where, **how: walk.find(*where, by_handle=False, **how)
-    if backend == "portable":
-        from eyespan.guard import portable
-
-        return portable.find
-    raise ValueError(f"no guard backend {backend!r}; there are {', '.join(BACKENDS)}")
 
 
 def _type_name(mode: int) -> str:

@@ -148,11 +148,11 @@ def files_below(guard: Guard, root: Root, rest: str, path: str, after: str) -> I
             yield below + name, error, None
 
 
-def find(guard: Guard, root: Root, rest: str) -> BackendResult:
+def find(guard: Guard, root: Root, rest: str, follow: bool = True) -> BackendResult:
     """Find what `rest` names beneath a root, as `walk.find` does. The caller closes it. Raises: OSError, ReadError."""
     if guard.backend == "portable":
-        return portable.find(guard.local_roots, root, rest)
-    return walk.find(guard.local_roots, root, rest, by_handle=guard.backend != "walk-by-name")
+        return portable.find(guard.local_roots, root, rest, follow)
+    return walk.find(guard.local_roots, root, rest, follow, by_handle=guard.backend != "walk-by-name")
 
 
 @contextmanager
@@ -171,8 +171,7 @@ def opened_directory(guard: Guard, root: Root, rest: str, path: str) -> Iterator
             close_fd(handle)
         yield found
     finally:
-        if found.fd >= 0:
-            close_fd(found.fd)
+        close_fd(found.fd)
 
 
 class OtherMount(Exception):
@@ -379,7 +378,7 @@ def _survey(guard: Guard, found: BackendResult) -> Survey:
 
 
 def _close(fd: int | str) -> None:
-    if isinstance(fd, int) and fd >= 0:
+    if isinstance(fd, int):
         close_fd(fd)
 
 

@@ -22,10 +22,10 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from eyespan.errors import PolicyDenied
-from eyespan.policy.rules import BUILT_IN_ALLOW, BUILT_IN_DENY, UNLESS_ZIP, PatternRules, built_in_groups, word_search
-from eyespan.policy.spellings import TRAILING, bare_parts, fold, in_other_codecs, resolved, spellings
+from eyespan.policy import copies
+from eyespan.policy.rules import BUILT_IN, BUILT_IN_ALLOW, BUILT_IN_DENY, PatternRules, word_search
+from eyespan.policy.spellings import bare_parts, fold, in_other_codecs, resolved, spellings
 
-_ENDS_OF_PRESENTATIONS = tuple([rule.rpartition("*")[2] for rule in UNLESS_ZIP])
 MAX_VERDICTS = 2048
 MAX_CACHED_BYTES = 240
 """The memory of a path whose verdict is cached: 190 letters of ASCII."""
@@ -48,7 +48,7 @@ class Policy:
 
     __slots__ = (
         *("_allow", "_built_in", "_directories", "_given", "_has_wide_rules", "_host", "_is_anchored"),
-        *("_roots", "_search_word", "_verdicts", "_with_keys", "allow", "deny"),
+        *("_roots", "_search_word", "_verdicts", "allow", "deny"),
     )
 
     def __init__(self, deny: Iterable[str] = (), allow: Iterable[str] = (), *, built_in: bool = True) -> None:
@@ -63,14 +63,9 @@ class Policy:
         self._is_anchored = any(glob[0] != "**" for glob, _, _ in self._host.others)
         self._has_wide_rules = not "".join(denied).isascii()
         self._search_word = word_search(self.deny)
-        self._with_keys: Policy | None = None
-        """Of the rules for zip archives: those for other files."""
-        self._use(built_in_groups() if built_in else ())
-
-    def _use(self, groups: tuple[tuple[PatternRules, PatternRules | None], ...]) -> None:
-        self._built_in = groups
+        self._built_in = BUILT_IN if built_in else ()
         """Rules with their own exceptions."""
-        self._directories = frozenset([name for rules, _ in groups for name in rules.directory_names()])
+        self._directories = frozenset([name for rules, _ in self._built_in for name in rules.directory_names()])
         self._roots: dict[str, tuple[str, ...]] = {}
         self._verdicts: dict[str, dict[str, str | None]] = {}
         """The latest verdicts, by root and path."""
@@ -87,20 +82,6 @@ class Policy:
             return self
         return Policy((*denied, *more), (*allowed, *exceptions), built_in=built_in)
 
-    def unless_zip(self) -> Policy:
-        """Return the rules for a file that is a zip archive by its first bytes: `*.key` may be a presentation."""
-        other = Policy.__new__(Policy)
-        for name in ("_given", "deny", "allow", "_allow", "_host", "_is_anchored", "_has_wide_rules", "_search_word"):
-            setattr(other, name, getattr(self, name))
-        other._with_keys = self
-        other._use(self._built_in[:-1])
-        return other
-
-    @property
-    def is_for_zips(self) -> bool:
-        """True for the rules that `unless_zip` returns."""
-        return self._with_keys is not None
-
     def rule_against(self, path: str, root: str = "") -> str | None:
         """Return the rule that forbids this path, or None.
 
@@ -116,11 +97,7 @@ class Policy:
         above = self._above(root)
         if not above and not self._has_word(path):
             return None
-        folded = fold(path)
-        if self._with_keys is not None and not folded.rstrip(f"{TRAILING}/").endswith(_ENDS_OF_PRESENTATIONS):
-            verdict = self._with_keys.rule_against(path, root)  # an archive or a copy of a key is no presentation
-        else:
-            verdict = self._judge(path, above)
+        verdict = self._judge(path, above)
         if verdict is None and "\0" in path:
             verdict = self.rule_against(path[: path.index("\0")], root)
         if path.__sizeof__() <= MAX_CACHED_BYTES:
@@ -201,8 +178,6 @@ class Policy:
             return self._roots[root]
         names = bare_parts(fold(root).replace("\\", "/").split("/"))[-ROOT_NAMES:]
         if any(directory in name for name in names for directory in self._directories):
-            from eyespan.policy import copies
-
             names = copies.plain_directories(names, self._directories, copies.MIN_ORIGINALS)
         judged = () if self._directories.isdisjoint(names) else tuple(names)
         self._roots[root] = judged
@@ -217,8 +192,6 @@ class Policy:
             if rule is not None:
                 return rule
         if self._built_in:
-            from eyespan.policy import copies  # few spellings need it
-
             for parts in copies.paths_of_originals(path, self._directories):
                 rule = self._rule_against_parts(parts, above, is_copy=True)
                 if rule is not None:
@@ -264,13 +237,6 @@ class NarrowedPolicy(Policy):
 
     def with_rules(self, deny: Iterable[str] = (), allow: Iterable[str] = ()) -> Policy:
         return NarrowedPolicy(self._outer.with_rules(deny, allow), self._places)
-
-    def unless_zip(self) -> Policy:
-        return NarrowedPolicy(self._outer.unless_zip(), self._places)
-
-    @property
-    def is_for_zips(self) -> bool:
-        return self._outer.is_for_zips
 
     def suspects(self, directory: str, names: Sequence[str], root: str = "") -> Set[str]:
         return frozenset(names)  # each is judged from both roots

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from eyespan.policy.rules import built_in_groups
+from eyespan.policy.rules import BUILT_IN
 from eyespan.policy.spellings import (
     BACKUP_SUFFIXES,
     CONFLICT,
@@ -88,7 +88,7 @@ def names_of_originals(name: str, limit: int) -> list[str]:
         longer = pending.pop()
         marked = _without_one_mark(longer)
         dot = longer.rfind(".")
-        if dot > 0 and longer[dot:] in _suffixes_of_names():
+        if dot > 0 and longer[dot:] in _NAME_SUFFIXES:
             marked += [one.rstrip(TRAILING) + longer[dot:] for one in _without_one_mark(longer[:dot])]
         shorter = [one.lstrip(" ").rstrip(TRAILING) for one in marked]
         new = [one for one in shorter if one and one not in originals]
@@ -166,22 +166,18 @@ def _names_of_short_name(name: str) -> list[str]:
     start, tilde, digits = base.rpartition("~")
     if not (tilde and start and 0 < len(digits) < 6 and digits.isascii() and digits.isdigit()):
         return [name]
-    if not _shortened:
-        _shortened.extend(_shortened_names())
     long_names = [f".{start}{dot}{suffix}", name]
-    for plain, end, long in _shortened:
+    for plain, end, long in _shortened_names():
         is_short = not plain or plain == start or (len(start) + len(digits) > 5 and plain.startswith(start))
         if is_short and end == suffix:
             long_names.append(long)
     return long_names
 
 
-_shortened: list[tuple[str, str, str]] = []
-"""The parts of names that are in their short names, before and after the dot; "" for any. Filled on first use."""
-
-
+@cache
 def _shortened_names() -> list[tuple[str, str, str]]:
-    rules = [rules for rules, _ in built_in_groups()]
+    """Return the parts of names that are in their short names, before and after the dot, "" for any, and the name."""
+    rules = [rules for rules, _ in BUILT_IN]
     shortened = [("", end[1:4], f"x{end}") for one in rules for end, _ in one.suffixes]
     names = {prefix for one in rules for prefix, _ in one.prefixes}
     for long in names.union(*[{*one.last_names(), *one.directory_names()} for one in rules]):
@@ -190,13 +186,7 @@ def _shortened_names() -> list[tuple[str, str, str]]:
     return shortened
 
 
-def _suffixes_of_names() -> frozenset[str]:
-    """Return the suffixes of the last names of built-in rules: `.json` of `credentials.json`."""
-    global _name_suffixes
-    if not _name_suffixes:
-        names = [name for rules, _ in built_in_groups() for name in rules.last_names()]
-        _name_suffixes = frozenset([name[name.rindex(".") :] for name in names if "." in name[1:]])
-    return _name_suffixes
-
-
-_name_suffixes: frozenset[str] = frozenset()
+_NAME_SUFFIXES = frozenset(
+    [name[name.rindex(".") :] for rules, _ in BUILT_IN for name in rules.last_names() if "." in name[1:]]
+)
+"""The suffixes of the last names of built-in rules: `.json` of `credentials.json`."""

@@ -15,7 +15,7 @@ def _anywhere(names: str) -> tuple[str, ...]:
 
 
 _NAMES = _anywhere("""
-    .ssh/** .gnupg/** .password-store/** id_rsa* id_dsa* id_ecdsa* id_ed25519* *.pem *.p12 *.pfx *.ppk *.jks
+    .ssh/** .gnupg/** .password-store/** id_rsa* id_dsa* id_ecdsa* id_ed25519* *.key *.pem *.p12 *.pfx *.ppk *.jks
     *.keystore *.kdbx *.kdb *.p8 *.pk8 *.pkcs12 *.bks *.agekey *.ovpn ssh_host_* secring.gpg .netrc _netrc .pgpass
     pgpass.conf .my.cnf .mylogin.cnf .git-credentials .npmrc .pypirc .htpasswd .vault-token .dockercfg .s3cfg .boto
     credentials.json .credentials.json application_default_credentials.json credentials.tfrc.json oauth_creds.json
@@ -26,9 +26,7 @@ _NAMES = _anywhere("""
     .cargo/credentials.toml .gem/credentials .config/gh/hosts.yml
 """)
 _ENVIRONMENTS = _anywhere(".env .env.* .env-* .env_* .envrc *.env")
-UNLESS_ZIP = ("**/*.key",)
-"""Rules that do not apply to zip archives: presentations (Keynote) have the suffix of private keys."""
-BUILT_IN_DENY = _NAMES + _ENVIRONMENTS + UNLESS_ZIP
+BUILT_IN_DENY = _NAMES + _ENVIRONMENTS
 BUILT_IN_ALLOW = tuple(
     [
         f"**/{pattern.format(word)}"
@@ -105,21 +103,6 @@ class PatternRules:
         return None
 
 
-def built_in_groups() -> tuple[tuple[PatternRules, PatternRules | None], ...]:
-    """Return the built-in rules with their exceptions; the last group does not apply to zip archives."""
-    global _groups
-    if not _groups:
-        _groups = (
-            (PatternRules(_NAMES), None),
-            (PatternRules(_ENVIRONMENTS), PatternRules(BUILT_IN_ALLOW)),
-            (PatternRules(UNLESS_ZIP), None),
-        )
-    return _groups
-
-
-_groups: tuple[tuple[PatternRules, PatternRules | None], ...] = ()
-
-
 _COMMON = frozenset(("config", "settings", ".properties", ".json", ".xml"))
 
 
@@ -174,3 +157,10 @@ def _matcher(piece: str) -> Callable[[str], object]:
 def _matches_nothing(piece: str) -> bool:
     """Return True for a piece with an empty class of characters, such as `[z-a]`."""
     return "(?!)" in translate(piece)
+
+
+BUILT_IN = (
+    (PatternRules(_NAMES), None),
+    (PatternRules(_ENVIRONMENTS), PatternRules(BUILT_IN_ALLOW)),
+)
+"""The built-in rules, and the exceptions to them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from unicodedata import normalize
 
 COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zstd", ".lzma")
@@ -134,21 +135,24 @@ def fold(path: str) -> str:
     """
     if path.isascii() and path.isprintable():
         return path.lower()
-    if not _dropped:
-        _dropped.update(dict.fromkeys([point for low, high in _INVISIBLE for point in range(low, high + 1)]))
-        _dropped[0x131] = "i"  # A program that changes the case makes an i of both Turkish ones.
-        _dropped.update({0x3002: ".", 0x2044: "/", 0x2215: "/"})  # Others take these for a dot and a slash.
+    dropped = _dropped()
     if path.isascii():
-        return path.lower().translate(_dropped)
+        return path.lower().translate(dropped)
     folded = ""
     while folded != path:  # a few characters need a second pass
-        plain = normalize("NFKD", path).casefold().translate(_dropped).replace("i\u0307", "i")
+        plain = normalize("NFKD", path).casefold().translate(dropped).replace("i\u0307", "i")
         folded, path = path, normalize("NFKC", plain)
     return folded
 
 
-_dropped: dict[int, str | None] = {}
-"""The invisible characters, for `str.translate`; filled on first use."""
+@cache
+def _dropped() -> dict[int, str | None]:
+    """Return the invisible characters, for `str.translate`."""
+    table: dict[int, str | None] = dict.fromkeys([point for low, high in _INVISIBLE for point in range(low, high + 1)])
+    table[0x131] = "i"  # A program that changes the case makes an i of both Turkish ones.
+    return table | {0x3002: ".", 0x2044: "/", 0x2215: "/"}  # Others take these for a dot and a slash.
+
+
 # Controls, Default_Ignorable_Code_Point of Unicode, and a pattern of Braille without dots.
 _INVISIBLE = (
     *((0, 0x1F), (0x7F, 0x9F), (0x2800, 0x2800)),
