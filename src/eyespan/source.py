@@ -147,11 +147,13 @@ class Source:
 
 
 def close_fd(fd: int) -> None:
-    """Close a descriptor that was only read from, and ignore errors other than EBADF.
+    """Close a descriptor that was only read from, and ignore errors other than EBADF. Does nothing for -1.
 
     After a failed close the descriptor is closed all the same, and its number may already be in use again, so it is
     never retried. A close reports lost writes, and there are none. EBADF is a bug of the caller.
     """
+    if fd == -1:
+        return
     try:
         os.close(fd)
     except OSError as error:
@@ -177,8 +179,7 @@ def spool(pieces: Iterable[bytes], *, asked: str) -> int:
                 view = view[os.write(fd, view) :]
         os.lseek(fd, 0, os.SEEK_SET)
     except BaseException as error:
-        if fd >= 0:
-            close_fd(fd)
+        close_fd(fd)
         if isinstance(error, OSError):
             raise from_os_error(error, asked) from None
         raise

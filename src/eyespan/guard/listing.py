@@ -88,8 +88,7 @@ def describe(guard: Guard, root: Root, rest: str, path: str) -> os.stat_result:
             raise PermissionRefused(path, errno.EPERM, "files of kernel state are not described")
         return os.fstat(found.fd)
     finally:
-        if found.fd >= 0:
-            close_fd(found.fd)
+        close_fd(found.fd)
 
 
 def _real_path(found: BackendResult) -> str:

@@ -119,8 +119,7 @@ def open_local_directory(path: str) -> tuple[int, str] | None:
             return fd, real
     except OSError:
         return None
-    if fd >= 0:
-        close_fd(fd)
+    close_fd(fd)
     return None
 
 
@@ -151,12 +150,10 @@ def find(
     try:
         canonical = _canonical_path(rest) if opened.name is None else _path_below(root, os.fsdecode(opened.name))
     except BaseException:
-        if opened.fd >= 0:
-            close_fd(opened.fd)
+        close_fd(opened.fd)
         raise
     if canonical is None:
-        if opened.fd >= 0:
-            close_fd(opened.fd)
+        close_fd(opened.fd)
         return _walk(roots, root, rest, follow, one_mount)
     return BackendResult(
         opened.fd,

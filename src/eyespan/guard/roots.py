@@ -82,8 +82,7 @@ class Root:
 
     def _release(self) -> None:
         fd, self.fd = self.fd, -1
-        if fd >= 0:
-            close_fd(fd)
+        close_fd(fd)
 
     def __del__(self) -> None:
         try:

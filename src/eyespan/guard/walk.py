@@ -169,8 +169,7 @@ class _Component:
 
     def close(self) -> None:
         fd, self.fd = self.fd, -1
-        if fd >= 0:
-            close_fd(fd)
+        close_fd(fd)
 
 
 def _open_by_handle(here: int, name: str) -> _Component:

@@ -120,8 +120,7 @@ class NestedSource(Source):
 
     def close(self) -> None:
         copy, self._spool = self._spool, -1
-        if copy >= 0:
-            close_fd(copy)
+        close_fd(copy)
         self.below.close()
 
     def drop_buffers(self) -> None:

@@ -231,6 +231,4 @@ class ForkClient:
 
 def _close_socket(end: socket.socket) -> None:
     """Close a socket and ignore errors. A second call does nothing."""
-    fd = end.detach()
-    if fd >= 0:
-        close_fd(fd)
+    close_fd(end.detach())

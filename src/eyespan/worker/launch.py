@@ -44,8 +44,7 @@ def launch(
         )
     finally:
         close_fd(closed_in)
-        if closed_out >= 0:
-            close_fd(closed_out)
+        close_fd(closed_out)
 
 
 def interpreter() -> str:
