@@ -216,15 +216,18 @@ def test_a_process_that_received_half_a_message_is_replaced(worker, file, monkey
 
 
 @linux
-def test_cancelling_a_call_kills_its_job(worker, file):
+def test_cancelling_a_call_kills_its_job(file):
+    worker = bad_worker(seconds=3600)  # its limits do not end the job
     echo(worker, file)
     context = CallContext()
     threading.Timer(0.3, setattr, (context, "cancelled", True)).start()
+    try:
+        with pytest.raises(Cancelled):
+            worker.run("loop", file, {}, asked="data", context=context)
 
-    with pytest.raises(Cancelled):
-        worker.run("loop", file, {}, asked="data", context=context)
-
-    assert ends(lambda: not children(fork_server_pid(worker)))
+        assert ends(lambda: not children(fork_server_pid(worker)))
+    finally:
+        worker.stop()
 
 
 @linux

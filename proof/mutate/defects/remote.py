@@ -48,13 +48,6 @@ DEFECTS = (
         tests=f"{LISTING} -k kept",
     ),
     Defect(
-        name="references to control characters are passed on",
-        file=f"{REMOTE}/name_pages.py",
-        old='char < " " or _NOT_XML',
-        new="_NOT_XML",
-        tests=f"{LISTING} -k kept",
-    ),
-    Defect(
         name="an expression on foreign text repeats without bound",
         file=f"{REMOTE}/name_pages.py",
         old='_SIZE = re.compile("[0-9]{1,18}")',

@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import eyespan.extras.http
@@ -79,6 +79,7 @@ def is_path(key):
 characters = st.characters(exclude_categories=["Cs"])
 
 
+@example(["..", "a/../b", ".", "//", "a/", "\x7f", "\t", "a\r\nb", "\ufffe", "...", "a..b"])
 @given(st.lists(st.text(st.one_of(characters, st.sampled_from("/.\t\r\x01\x7f&<]>")), max_size=8), max_size=6))
 def test_every_key_is_kept_or_left_out(names):
     keys = [f"p/{name}" for name in names]

@@ -123,7 +123,7 @@ def _without_controls(data: bytes) -> bytes:
             char = chr(int(found[2], 16 if found[1] else 10)) if found[2] else "\0"
         except (ValueError, OverflowError):
             return "\x7f"
-        return "\x7f" if char < " " or _NOT_XML.match(char) else found[0]
+        return "\x7f" if _NOT_XML.match(char) else found[0]
 
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
     return _NOT_XML.sub(replaced, text).encode()
