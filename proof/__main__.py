@@ -13,6 +13,7 @@ PROOFS = {
     "load": ("proof.load.command", "run the HTTP server with 64 clients, some hostile, and compare every answer"),
     "bombs": ("proof.bombs.command", "read small bombs in every dialect and over HTTP, and measure memory and time"),
     "stores": ("proof.hostile_stores", "read from stores that answer with bombs, and measure memory and time"),
+    "cap": ("proof.cap", "read files of 1 KB to 1 GB in every dialect of a server, and count each answer as hosts do"),
     "promises": ("proof.promises", "measure the figures promised in docs/security.md"),
     "fuzz": ("proof.fuzz.command", "feed damaged inputs to every parser and check every answer"),
     "sanitizers": ("proof.sanitizers", "run the tests of the C accelerator under AddressSanitizer and UBSan"),

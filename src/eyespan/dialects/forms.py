@@ -6,10 +6,11 @@ Every dialect names its arguments differently. The tables below list the names t
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from eyespan.dialects.base import Dialect
+from eyespan.model import Reply
 
 PATH_FIELDS = ("path", "file_path", "filePath", "filepath", "absolute_path", "files", "paths", "include")
 ABSOLUTE_FIELDS = ("file_path", "filePath", "absolute_path")
@@ -137,3 +138,28 @@ def following(dialect: Dialect, arguments: Any, selector: Any) -> dict[str, Any]
     lines = _lines(fields, int(first), int(last) if last else None, origin)
     kept = {name: value for name, value in arguments.items() if name not in (*LAST_FIELDS, *END_FIELDS)}
     return {**kept, **lines} if lines else None
+
+
+def read_on(
+    dialect: Dialect, arguments: Any, call: Callable[[Any], Reply], last_line: int | None = None
+) -> Iterator[Reply | None]:
+    """Make a call, and then the calls for what its answers leave out of the lines up to the last. Yield each reply;
+    None for a part that the tool cannot name.
+    """
+    calls = [arguments]
+    for each in calls:  # it grows
+        reply = None if each is None else call(each)
+        yield reply
+        if reply is not None:
+            parts = [_up_to(last_line, part) for part in reply.facts.get("left_out", ())]
+            calls += [following(dialect, each, part) for part in parts if part]
+
+
+def _up_to(last_line: int | None, part: str) -> str:
+    """Return a selector of lines up to a line, empty if it begins behind it."""
+    path, _, lines = part.rpartition(":")
+    first, _, end = lines.partition("-")
+    if last_line is None or not first.isdigit():
+        return part
+    last_line = min(last_line, int(end)) if end.isdigit() else last_line
+    return f"{path}:{first}-{last_line}" if int(first) <= last_line else ""

@@ -131,6 +131,68 @@ def test_the_report_compares_every_dialect(tmp_path, eyespan):
     assert sorted(report["compared"]["dialects"]) == sorted(dialect_names())
 
 
+def costs_of(eyespan, transcript):
+    """Return the tokens of each dialect, without those that cannot name the last line of a range."""
+    dialects = json.loads(eyespan("why", transcript, "--json")[1])["compared"]["dialects"]
+    return {name: cost["tokens"] for name, cost in dialects.items() if name not in ("filesystem", "continue")}
+
+
+@pytest.mark.parametrize(("first", "last"), [(1, 400), (200, 300)])
+def test_every_dialect_shows_the_lines_that_the_host_showed(tmp_path, eyespan, first, last):
+    text = [f"line {number} of a file\n" for number in range(1, 401)]
+    (tmp_path / "a.txt").write_text("".join(text))
+    answer = "".join([f"{number}\t{text[number - 1]}" for number in range(first, last + 1)])
+    asked = {} if last == 400 else {"offset": first, "limit": last - first + 1}
+    transcript = written(tmp_path / "a.jsonl", claude_code(tmp_path, tmp_path / "a.txt", asked, answer))
+
+    costs = costs_of(eyespan, transcript)
+
+    shown = estimate("".join(text[first - 1 : last]))
+    assert sorted(costs) == sorted(set(dialect_names()) - {"filesystem", "continue"})
+    assert [name for name, tokens in costs.items() if not 0.9 * shown <= tokens < 2.5 * shown] == []
+
+
+def test_lines_without_numbers_are_counted(tmp_path, eyespan):
+    text = [f"line {number} of a file\n" for number in range(1, 401)]
+    (tmp_path / "a.txt").write_text("".join(text))
+    records = codex("cat a.txt", "".join(text[:100]))
+    records[0]["payload"]["cwd"] = str(tmp_path)
+
+    costs = costs_of(eyespan, written(tmp_path / "a.jsonl", records))
+
+    assert costs["pi"] < 1.2 * estimate("".join(text[:100]))
+
+
+def test_a_dialect_that_refuses_a_read_is_compared_by_the_others(tmp_path, eyespan):
+    (tmp_path / "a.txt").write_text("x\n" * 600)
+    (tmp_path / "b.txt").write_text("x\n")
+    whole = "".join([f"{number}\tx\n" for number in range(1, 601)])
+    records = [
+        *claude_code(tmp_path, tmp_path / "a.txt", {}, whole, 1),
+        *claude_code(tmp_path, tmp_path / "b.txt", {}, "1\tx\n", 2),
+    ]
+
+    compared = json.loads(eyespan("why", written(tmp_path / "a.jsonl", records), "--json")[1])["compared"]
+
+    refuses_500_lines = compared["dialects"]["workspace"]
+    assert (compared["reads"], refuses_500_lines["reads"]) == (2, 1)
+    assert refuses_500_lines["host_tokens"] == estimate("1\tx\n")
+
+
+def test_the_directory_of_gemini_cli_is_found(tmp_path, eyespan):
+    project = tmp_path / "project"
+    chats = tmp_path / "tmp" / "project" / "chats"
+    project.mkdir()
+    chats.mkdir(parents=True)
+    (project / "a.txt").write_text("one\n")
+    (chats.parent / ".project_root").write_text(str(project))
+    result = [{"functionResponse": {"response": {"output": "one\n"}}}]
+    record = {"type": "gemini", "toolCalls": [{"name": "read_file", "args": {"file_path": "a.txt"}, "result": result}]}
+    written(chats / "session.jsonl", [record])
+
+    assert json.loads(eyespan("why", str(tmp_path), "--json")[1])["not_compared"] == 0
+
+
 def test_the_report_for_a_person_lists_files(tmp_path, eyespan):
     (tmp_path / "a.py").write_text("x = 1\n")
     transcript = written(tmp_path / "a.jsonl", claude_code(tmp_path, tmp_path / "a.py", {}, "1\tx = 1\n"))

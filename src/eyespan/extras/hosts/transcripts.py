@@ -139,6 +139,9 @@ def _gemini(record: Mapping[str, Any], session: Transcript, calls: _Calls) -> bo
     made = record.get("toolCalls")
     if not isinstance(made, list):
         return False
+    project = Path(session.source).absolute().parent.parent / ".project_root"
+    if not session.directory and project.is_file():
+        session.directory = project.read_text("utf-8").strip()
     for call in made:
         if isinstance(call, dict) and isinstance(call.get("args"), dict) and call.get("status") in (None, "success"):
             results = call.get("result")

@@ -6,15 +6,15 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from threading import Thread
 from typing import Any
 
 from eyespan.cli.options import Arguments, Parser, UsageError, whole_number
 from eyespan.dialects import dialect_names
-from eyespan.dialects.forms import arguments_of, path_field
+from eyespan.dialects.forms import arguments_of, path_field, read_on
 from eyespan.escape import in_plain_words, visible
 from eyespan.extras.hosts.transcripts import HostRead, Transcript, sessions
 from eyespan.tokens import estimate
@@ -25,7 +25,8 @@ HELP = """\
 usage: eyespan why TRANSCRIPT... [options]
 
 Shows what the reads of a host's transcript cost, how much of that the model
-already had, and what the same reads of today's files cost in each dialect.
+already had, and what the same lines of today's files cost in each dialect, in
+as many calls as it needs.
 
   eyespan why ~/.claude/projects/my-project      Claude Code, all sessions
   eyespan why ~/.codex/sessions/2026             Codex
@@ -36,8 +37,10 @@ It reads the transcripts and the files they name, below the directory that each
 session worked in or below --root, and sends nothing anywhere. Tokens are
 estimates. Exit status: 0; 1 if a transcript cannot be read or has no reads.
 """
-_NUMBERED = re.compile(r"\s*\d+\s?[\t:|→]")
+_NUMBERED = re.compile(r"\s*(\d+)\s?[\t:|→]")
 """A line of an answer that begins with its number."""
+MAX_CALLS = 50
+"""Calls of one dialect for one read."""
 
 
 def add_options(parser: Parser) -> None:
@@ -113,6 +116,27 @@ class FileCost:
 
 
 @dataclass(slots=True)
+class DialectCost:
+    """The reads that a dialect repeated whole."""
+
+    reads: int = 0
+    tokens: int = 0
+    host_tokens: int = 0
+    """What the same reads cost in the host's tool."""
+
+    def add(self, tokens: int, host_tokens: int) -> None:
+        """Count one read."""
+        self.reads += 1
+        self.tokens += tokens
+        self.host_tokens += host_tokens
+
+    @property
+    def share(self) -> float:
+        """Return the cost as a part of the host's."""
+        return self.tokens / max(1, self.host_tokens)
+
+
+@dataclass(slots=True)
 class WhyReport:
     """Counts over the reads of all sessions."""
 
@@ -125,12 +149,9 @@ class WhyReport:
     repeated: int = 0
     """Reads of which every line was held."""
     files: dict[str, FileCost] = field(default_factory=dict)
-    compared: int = 0
-    """Reads whose file was read again in every dialect."""
-    compared_tokens: int = 0
-    by_dialect: dict[str, int] = field(default_factory=dict)
-    missing: int = 0
-    """Reads whose file is gone, denied, outside of the directory, or not shown by every dialect."""
+    compared: DialectCost = field(default_factory=DialectCost)
+    """Reads whose lines at least one dialect shows again."""
+    by_dialect: dict[str, DialectCost] = field(default_factory=dict)
 
     def add(self, session: Transcript, arguments: Arguments) -> None:
         """Count the reads of a session."""
@@ -149,14 +170,11 @@ class WhyReport:
                 one.tokens += tokens
                 one.held += held
             self.repeated += held == tokens
-            costs = again.costs(read) if again is not None else None
-            if costs is None:
-                self.missing += 1
-                continue
-            self.compared += 1
-            self.compared_tokens += tokens
-            for name, cost_there in costs.items():
-                self.by_dialect[name] = self.by_dialect.get(name, 0) + cost_there
+            costs = dict(again.costs(read)) if again is not None else {}
+            for name, repeated in costs.items():
+                self.by_dialect.setdefault(name, DialectCost()).add(repeated, tokens)
+            if costs:
+                self.compared.add(tokens, tokens)
 
     def as_json(self) -> dict[str, Any]:
         """Return all figures as JSON values."""
@@ -167,8 +185,12 @@ class WhyReport:
             "tokens": self.tokens,
             "held_tokens": self.held,
             "repeated_reads": self.repeated,
-            "compared": {"reads": self.compared, "tokens": self.compared_tokens, "dialects": dict(self.by_dialect)},
-            "not_compared": self.missing,
+            "compared": {
+                "reads": self.compared.reads,
+                "tokens": self.compared.tokens,
+                "dialects": {name: asdict(cost) for name, cost in self._dialects()},
+            },
+            "not_compared": self.reads - self.compared.reads,
             "files": {
                 path: {"reads": cost.reads, "tokens": cost.tokens, "held_tokens": cost.held}
                 for path, cost in sorted(self.files.items(), key=lambda item: -item[1].tokens)
@@ -183,17 +205,22 @@ class WhyReport:
         yield f"  {self.held:>12,}  of them in lines that the model already had, unchanged ({share} %)"
         yield f"  {self.repeated:>12,}  reads that showed nothing new"
         yield ""
-        yield f"The same {self.compared:,} reads of today's files, in tokens ({self.missing:,} could not be repeated):"
-        if self.compared:
-            yield f"  {self.compared_tokens:>12,}       the host's tool"
-            for name, tokens in sorted(self.by_dialect.items(), key=lambda item: item[1]):
-                yield f"  {tokens:>12,} {tokens / max(1, self.compared_tokens):>5.0%} {name}"
+        not_compared = f"{self.reads - self.compared.reads:,} could not be repeated"
+        yield f"The same lines of {self.compared.reads:,} reads, from today's files ({not_compared}):"
+        if self.compared.reads:
+            yield f"  {self.compared.tokens:>12,}       the host's tool"
+        for name, there in self._dialects():
+            some = "" if there.reads == self.compared.reads else f" ({there.reads:,} of the reads)"
+            yield f"  {there.tokens:>12,} {there.share:>5.0%} {name}{some}"
         yield ""
         yield "The costliest files: tokens, reads, tokens that the model already had"
         for path, cost in sorted(self.files.items(), key=lambda item: -item[1].tokens)[:most_files]:
             yield f"  {cost.tokens:>12,} {cost.reads:>5} {cost.held:>9,}  {visible(path)}"
         if len(self.files) > most_files:
             yield f"  and {len(self.files) - most_files:,} more; --files N lists N of them"
+
+    def _dialects(self) -> list[tuple[str, DialectCost]]:
+        return sorted(self.by_dialect.items(), key=lambda item: (-item[1].reads, item[1].share))
 
 
 class HeldLines:
@@ -243,12 +270,25 @@ class _Again:
             return None
         return cls(arguments.workspace([session.directory]))
 
-    def costs(self, read: HostRead) -> dict[str, int] | None:
-        """Return the tokens of the answer in each dialect; None if one of them does not show the file."""
-        costs = {}
+    def costs(self, read: HostRead) -> Iterator[tuple[str, int]]:
+        """Yield the dialects that show the lines of a read, in as many calls as it takes, with the tokens of all."""
+        first, last = _lines_shown(read)
         for name, tool in self._tools.items():
-            reply = tool.call(arguments_of(tool.dialect, read.path, self._root, first=read.first, last=read.last))
-            if reply.is_error:
-                return None
-            costs[name] = reply.facts["tokens"]
-        return costs
+            arguments = arguments_of(tool.dialect, read.path, self._root, first=first, last=last)
+            tokens = 0
+            for number, reply in enumerate(read_on(tool.dialect, arguments, tool.call, last)):
+                if reply is None or reply.is_error or number == MAX_CALLS:
+                    break
+                tokens += reply.facts["tokens"]
+            else:
+                yield name, tokens
+
+
+def _lines_shown(read: HostRead) -> tuple[int, int]:
+    """Return the first and the last line of an answer: by their numbers, or as many as there are."""
+    lines = read.answer.splitlines()
+    numbers = [int(match[1]) for line in lines if (match := _NUMBERED.match(line))]
+    if 2 * len(numbers) > len(lines):
+        return numbers[0], numbers[-1]
+    first = read.first or 1
+    return first, min(read.last or sys.maxsize, first + len(lines) - 1)

@@ -100,7 +100,7 @@ def is_ready(browser):
     return browser.execute_script(script)
 
 
-def wait(condition, seconds=20):
+def wait(condition, seconds=60):
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         found = condition()
@@ -256,7 +256,7 @@ def test_the_start_shows_costs_largest_files_and_hidden_names(browser):
     largest = rows(browser, "largest")
 
     assert re.fullmatch(
-        r"Reading these 6 files costs [\d,]+ tokens in your host’s tool \(claude\), [\d,]+ with native: \d+ % \w+\.",
+        r"Reading these 6 files costs [\d,]+ tokens in your host’s tool \(claude@.+\), [\d,]+ with native: \d+ % \w+\.",
         lead,
     )
     assert [row[0] for row in largest][:2] == ["src/app.py", "paper.pdf"]

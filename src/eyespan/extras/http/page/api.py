@@ -183,16 +183,15 @@ class Api:
 
     def _cost(self, tool: Tool, path: Any, context: CallContext) -> dict[str, Any] | None:
         """Read a file and what each answer left out; return the tokens, and whether that was everything."""
-        calls: list[dict[str, Any] | None] = [self._arguments_of(tool, {"path": path})]
-        tokens = 0
-        for made, arguments in enumerate(calls):  # it grows
-            is_over = arguments is None or made == MAX_CALLS or (made and context.is_half_over)
-            reply = None if is_over else self._backend.call(tool, arguments, context)[0]
-            if reply is None or reply.error is not None:
+        tokens = made = 0
+        arguments = self._arguments_of(tool, {"path": path})
+        for reply in forms.read_on(tool.dialect, arguments, lambda each: self._backend.call(tool, each, context)[0]):
+            if reply is None or reply.is_error:
                 return {"tokens": tokens, "is_whole": False} if made else None
             context.memory.deliver()
-            tokens += reply.facts["tokens"]
-            calls += [forms.following(tool.dialect, arguments, one) for one in reply.facts.get("left_out", ())]
+            tokens, made = tokens + reply.facts["tokens"], made + 1
+            if reply.facts.get("left_out") and (made == MAX_CALLS or context.is_half_over):
+                return {"tokens": tokens, "is_whole": False}
         return {"tokens": tokens, "is_whole": True}
 
     def call(self, request: Mapping[str, Any], context: CallContext) -> dict[str, Any]:

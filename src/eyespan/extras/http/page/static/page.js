@@ -1127,7 +1127,12 @@ async function lookWhy() {
 }
 
 const share = (part, whole) => `${Math.round((100 * part) / Math.max(1, whole))} %`;
-const tools = () => Object.entries(report.compared.dialects).sort(([, one], [, other]) => one - other);
+// The rows of the comparison: name, tokens, those of the host for the same reads, and the reads.
+const tools = () => {
+  const { reads, tokens, dialects } = report.compared;
+  const row = ([name, cost]) => [name, cost.tokens, cost.host_tokens, cost.reads];
+  return reads ? [["your host", tokens, tokens, reads], ...Object.entries(dialects).map(row)] : [];
+};
 
 function showWhy() {
   const strong = (number) => made("strong", number.toLocaleString());
@@ -1146,12 +1151,12 @@ function showWhy() {
   at("why-note").textContent =
     `${report.is_complete ? "" : "Counting: "}${count(report.transcripts, "transcript")}; ${count(report.repeated_reads, "read")} showed nothing new. Tokens are estimates.${report.error && report.reads ? ` ${report.error}` : ""}`;
   at("why-found").hidden = at("copy-why").hidden = !report.reads;
-  at("again-title").textContent = `The same ${count(compared.reads, "read")} of today’s files`;
+  at("again-title").textContent = `The lines of ${count(compared.reads, "read")}, in each tool`;
   at("again-note").textContent =
-    `${count(report.not_compared, "read")} could not be repeated: the file is gone, denied, outside of the directory of its session, or not shown by every tool.`;
-  const most = Math.max(1, compared.tokens, ...Object.values(compared.dialects));
+    `The same lines of today’s files, in as many calls as a tool needs. ${count(report.not_compared, "read")} could not be repeated: the file is gone, denied, or outside of the directory of its session.`;
+  const most = Math.max(1, ...tools().map(([, tokens]) => tokens));
   at("again").tBodies[0].replaceChildren(
-    ...(compared.reads ? [["your host", compared.tokens], ...tools()] : []).map(([name, tokens], index) => {
+    ...tools().map(([name, tokens, before, reads], index) => {
       const bar = drawn("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
       bar.append(
         drawn("rect", {
@@ -1160,7 +1165,8 @@ function showWhy() {
           class: name === "native" ? "native" : index ? "others" : "host",
         }),
       );
-      return row([name, tokens, made("span", share(tokens, compared.tokens), { class: "number" }), bar]);
+      const label = reads === compared.reads ? name : `${name} (${count(reads, "read")})`;
+      return row([label, tokens, made("span", share(tokens, before), { class: "number" }), bar]);
     }),
   );
   const root = `${server.roots[0].replace(/\/$/, "")}/`;
@@ -1179,15 +1185,12 @@ function showWhy() {
 }
 
 at("copy-why").addEventListener("click", () => {
-  const { compared } = report;
   const lines = [
     `${count(report.reads, "read")} of ${report.hosts.join(", ")}: ${count(report.tokens, "token")}, ${share(report.held_tokens, report.tokens)} of them for lines that the model already had.`,
     "",
     "| tool | tokens of the same reads | of the host's |",
     "| --- | ---: | ---: |",
-    ...[["host", compared.tokens], ...tools()].map(
-      ([name, tokens]) => `| ${name} | ${tokens.toLocaleString()} | ${share(tokens, compared.tokens)} |`,
-    ),
+    ...tools().map(([name, tokens, before]) => `| ${name} | ${tokens.toLocaleString()} | ${share(tokens, before)} |`),
   ];
   copy("Report", `${lines.join("\n")}\n`);
 });
@@ -1226,9 +1229,8 @@ async function begin() {
     at("dialect").replaceChildren(...options());
     at("other").replaceChildren(made("option", "none", { value: "" }), ...options());
     at("host").replaceChildren(...options());
-    at("host").value = has("claude")
-      ? "claude"
-      : (server.dialects.find((each) => each.name !== "native")?.name ?? firstDialect());
+    const others = server.dialects.map((each) => each.name).filter((name) => name !== "native");
+    at("host").value = others.find((name) => name.startsWith("claude@")) ?? others[0] ?? "native";
     if (isNarrow()) at("form").open = false;
     at("tree").replaceChildren();
     if (server.roots.length < 2) await fill(at("tree"), "");
