@@ -97,18 +97,16 @@ _Calls = dict[str, tuple[str, Mapping[str, Any]]]
 
 
 def _claude_code(record: Mapping[str, Any], session: Transcript, calls: _Calls) -> bool:
-    message = record.get("message")
-    blocks = message.get("content") if isinstance(message, dict) else None
+    blocks = _at(record, "message", "content")
     if record.get("type") not in ("assistant", "user") or not isinstance(blocks, list):
         return False
-    session.directory = session.directory or _joined_text(record.get("cwd"))
+    session.directory = session.directory or _text(record.get("cwd"))
     for block in blocks:
-        if not isinstance(block, dict):
-            continue
-        if block.get("type") == "tool_use" and isinstance(block.get("input"), dict):
-            calls[_joined_text(block.get("id"))] = (_joined_text(block.get("name")), block["input"])
-        elif block.get("type") == "tool_result":
-            name, arguments = calls.pop(_joined_text(block.get("tool_use_id")), ("", {}))
+        kind = _at(block, "type")
+        if kind == "tool_use" and isinstance(block.get("input"), dict):
+            calls[_text(block.get("id"))] = (_text(block.get("name")), block["input"])
+        elif kind == "tool_result":
+            name, arguments = calls.pop(_text(block.get("tool_use_id")), ("", {}))
             if not block.get("is_error"):
                 _add(session, name, arguments, _joined(block.get("content")))
     return True
@@ -118,20 +116,15 @@ def _codex(record: Mapping[str, Any], session: Transcript, calls: _Calls) -> boo
     payload = record.get("payload")
     if not isinstance(payload, dict):
         return False
-    session.directory = session.directory or _joined_text(payload.get("cwd"))
-    kind = payload.get("type")
+    session.directory = session.directory or _text(payload.get("cwd"))
+    kind, call_id = payload.get("type"), _text(payload.get("call_id"))
     if kind in ("function_call", "local_shell_call"):
-        calls[_joined_text(payload.get("call_id"))] = (
-            _joined_text(payload.get("name")) or "shell",
-            _arguments(payload),
-        )
+        calls[call_id] = (_text(payload.get("name")) or "shell", _arguments(payload))
     elif kind == "function_call_output":
-        name, arguments = calls.pop(_joined_text(payload.get("call_id")), ("", {}))
         output = payload.get("output")
         if isinstance(output, str) and output.startswith("{"):
-            inner = next(_objects(output.encode("utf-8", "replace")), {})
-            output = inner.get("output", output)
-        _add(session, name, arguments, _joined(output))
+            output = next(_objects(output.encode("utf-8", "replace")), {}).get("output", output)
+        _add(session, *calls.pop(call_id, ("", {})), _joined(output))
     return True
 
 
@@ -143,21 +136,10 @@ def _gemini(record: Mapping[str, Any], session: Transcript, calls: _Calls) -> bo
     if not session.directory and project.is_file():
         session.directory = project.read_text("utf-8").strip()
     for call in made:
-        if isinstance(call, dict) and isinstance(call.get("args"), dict) and call.get("status") in (None, "success"):
-            results = call.get("result")
-            texts = [
-                one["functionResponse"]["response"].get("output")
-                for one in (results if isinstance(results, list) else [])
-                if isinstance(one, dict)
-                and isinstance(one.get("functionResponse"), dict)
-                and isinstance(one["functionResponse"].get("response"), dict)
-            ]
-            _add(
-                session,
-                _joined_text(call.get("name")),
-                call["args"],
-                "\n".join([text for text in texts if _joined_text(text)]),
-            )
+        arguments, results = _at(call, "args"), _at(call, "result")
+        if isinstance(arguments, dict) and isinstance(results, list) and call.get("status") in (None, "success"):
+            texts = [_text(_at(one, "functionResponse", "response", "output")) for one in results]
+            _add(session, _text(call.get("name")), arguments, "\n".join(filter(None, texts)))
     return True
 
 
@@ -168,14 +150,19 @@ _FORMS: dict[str, Callable[[Mapping[str, Any], Transcript, _Calls], bool]] = {
 }
 
 
-def _joined_text(value: Any) -> str:
+def _at(value: Any, *keys: str) -> Any:
+    """Return the value below some keys; None if there is none."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
 def _joined(content: Any) -> str:
-    if isinstance(content, list):
-        return "\n".join([_joined_text(block.get("text")) for block in content if isinstance(block, dict)])
-    return _joined_text(content)
+    return "\n".join([_text(_at(block, "text")) for block in content]) if isinstance(content, list) else _text(content)
 
 
 def _arguments(payload: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -193,16 +180,16 @@ def _add(session: Transcript, name: str, arguments: Mapping[str, Any], answer: s
     if not answer:
         return
     if tool in READ_TOOLS:
-        path = next((arguments[key] for key in PATHS if _joined_text(arguments.get(key))), "")
+        path = next((arguments[key] for key in PATHS if _text(arguments.get(key))), "")
         if path:
             session.reads.append(HostRead(path, *_range(arguments), answer, tool))
         return
     command = arguments.get("command") or arguments.get("cmd")
     if isinstance(command, list):
-        command = _joined_text(
-            command[-1] if command[:1] and _joined_text(command[0]).endswith("sh") else shlex.join(map(str, command))
+        command = _text(
+            command[-1] if command[:1] and _text(command[0]).endswith("sh") else shlex.join(map(str, command))
         )
-    read = shell_read(_joined_text(command))
+    read = shell_read(_text(command))
     if read is not None:
         session.reads.append(HostRead(*read, answer, "shell"))
 

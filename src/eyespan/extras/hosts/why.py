@@ -6,9 +6,9 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from threading import Thread
 from typing import Any
 
@@ -86,141 +86,124 @@ class LiveReport:
     def __init__(self, paths: list[str], arguments: Arguments) -> None:
         self._paths = paths
         self._arguments = arguments
-        self._state: dict[str, Any] = {**WhyReport().as_json(), "is_complete": False, "error": None}
+        self._report = WhyReport()
+        self._error: str | None = None
         self.thread = Thread(target=self._run, daemon=True)
 
     def __call__(self) -> dict[str, Any]:
         """Return the figures so far; the first call starts the work."""
         with suppress(RuntimeError):  # it was started before
             self.thread.start()
-        return self._state
+        is_complete = not self.thread.is_alive()
+        return {**self._report.as_json(), "is_complete": is_complete, "error": self._error}
 
     def _run(self) -> None:
-        report, error = WhyReport(), None
         try:
             for session in sessions(self._paths):
-                report.add(session, self._arguments)
-                self._state = {**self._state, **report.as_json()}
-        except (OSError, UsageError) as failure:
-            error = in_plain_words(failure) if isinstance(failure, OSError) else str(failure)
-        self._state = {**self._state, "is_complete": True, "error": error}
+                self._report.add(session, self._arguments)
+        except OSError as failure:
+            self._error = in_plain_words(failure)
+        except UsageError as failure:
+            self._error = str(failure)
 
 
-@dataclass(slots=True)
-class FileCost:
-    """The reads of one file."""
+@dataclass(frozen=True, slots=True)
+class CountedRead:
+    """One read of a host."""
 
-    reads: int = 0
-    tokens: int = 0
-    held: int = 0
-
-
-@dataclass(slots=True)
-class DialectCost:
-    """The reads that a dialect repeated whole."""
-
-    reads: int = 0
-    tokens: int = 0
-    host_tokens: int = 0
-    """What the same reads cost in the host's tool."""
-
-    def add(self, tokens: int, host_tokens: int) -> None:
-        """Count one read."""
-        self.reads += 1
-        self.tokens += tokens
-        self.host_tokens += host_tokens
-
-    @property
-    def share(self) -> float:
-        """Return the cost as a part of the host's."""
-        return self.tokens / max(1, self.host_tokens)
+    path: str
+    tokens: int
+    held: int
+    """Tokens of lines that an earlier answer of the same session showed, unchanged."""
+    repeated: dict[str, int]
+    """Tokens of the same lines in each dialect that shows them."""
 
 
 @dataclass(slots=True)
 class WhyReport:
-    """Counts over the reads of all sessions."""
+    """The reads of all sessions."""
 
     transcripts: int = 0
     hosts: set[str] = field(default_factory=set)
-    reads: int = 0
-    tokens: int = 0
-    held: int = 0
-    """Tokens of lines that an earlier answer of the same session showed, unchanged."""
-    repeated: int = 0
-    """Reads of which every line was held."""
-    files: dict[str, FileCost] = field(default_factory=dict)
-    compared: DialectCost = field(default_factory=DialectCost)
-    """Reads whose lines at least one dialect shows again."""
-    by_dialect: dict[str, DialectCost] = field(default_factory=dict)
+    reads: list[CountedRead] = field(default_factory=list)
 
     def add(self, session: Transcript, arguments: Arguments) -> None:
         """Count the reads of a session."""
         self.transcripts += 1
         self.hosts |= {session.host} - {""}
-        if not session.reads:
-            return
         shown = HeldLines()
-        again = _Again.of(session, arguments)
+        again = _Again.of(session, arguments) if session.reads else None
         for read in session.reads:
             tokens = estimate(read.answer)
             held = min(tokens, shown.held_tokens(read))
-            cost = self.files.setdefault(read.path, FileCost())
-            for one in (self, cost):
-                one.reads += 1
-                one.tokens += tokens
-                one.held += held
-            self.repeated += held == tokens
-            costs = dict(again.costs(read)) if again is not None else {}
-            for name, repeated in costs.items():
-                self.by_dialect.setdefault(name, DialectCost()).add(repeated, tokens)
-            if costs:
-                self.compared.add(tokens, tokens)
+            self.reads.append(CountedRead(read.path, tokens, held, dict(again.costs(read)) if again else {}))
 
     def as_json(self) -> dict[str, Any]:
         """Return all figures as JSON values."""
+        reads = self.reads[:]  # the thread of a live report adds more
+        compared = [read for read in reads if read.repeated]
+        by_path: dict[str, list[CountedRead]] = {}
+        by_dialect: dict[str, list[CountedRead]] = {}
+        for read in reads:
+            by_path.setdefault(read.path, []).append(read)
+            for name in read.repeated:
+                by_dialect.setdefault(name, []).append(read)
+        files = {
+            path: {**_sums(each), "held_tokens": sum([read.held for read in each])} for path, each in by_path.items()
+        }
+        dialects = {
+            name: {
+                **_sums(each),
+                "tokens": sum([read.repeated[name] for read in each]),
+                "host_tokens": _sums(each)["tokens"],
+            }
+            for name, each in by_dialect.items()
+        }
         return {
             "transcripts": self.transcripts,
             "hosts": sorted(self.hosts),
-            "reads": self.reads,
-            "tokens": self.tokens,
-            "held_tokens": self.held,
-            "repeated_reads": self.repeated,
+            **_sums(reads),
+            "held_tokens": sum([read.held for read in reads]),
+            "repeated_reads": len([read for read in reads if read.held == read.tokens]),
             "compared": {
-                "reads": self.compared.reads,
-                "tokens": self.compared.tokens,
-                "dialects": {name: asdict(cost) for name, cost in self._dialects()},
+                **_sums(compared),
+                "dialects": dict(sorted(dialects.items(), key=lambda item: (-item[1]["reads"], _share(item[1])))),
             },
-            "not_compared": self.reads - self.compared.reads,
-            "files": {
-                path: {"reads": cost.reads, "tokens": cost.tokens, "held_tokens": cost.held}
-                for path, cost in sorted(self.files.items(), key=lambda item: -item[1].tokens)
-            },
+            "not_compared": len(reads) - len(compared),
+            "files": dict(sorted(files.items(), key=lambda item: -item[1]["tokens"])),
         }
 
-    def lines(self, most_files: int) -> Iterable[str]:
+    def lines(self, most_files: int) -> Iterator[str]:
         """Yield the report for a person."""
-        share = 100 * self.held // max(1, self.tokens)
-        yield f"{self.reads:,} reads in {self.transcripts:,} transcripts ({', '.join(sorted(self.hosts))})"
-        yield f"  {self.tokens:>12,}  tokens of answers (estimated)"
-        yield f"  {self.held:>12,}  of them in lines that the model already had, unchanged ({share} %)"
-        yield f"  {self.repeated:>12,}  reads that showed nothing new"
+        all_reads = self.as_json()
+        compared, files, tokens, held = [all_reads[key] for key in ("compared", "files", "tokens", "held_tokens")]
+        yield f"{all_reads['reads']:,} reads in {self.transcripts:,} transcripts ({', '.join(all_reads['hosts'])})"
+        yield f"  {tokens:>12,}  tokens of answers (estimated)"
+        share = 100 * held // max(1, tokens)
+        yield f"  {held:>12,}  of them in lines that the model already had, unchanged ({share} %)"
+        yield f"  {all_reads['repeated_reads']:>12,}  reads that showed nothing new"
         yield ""
-        not_compared = f"{self.reads - self.compared.reads:,} could not be repeated"
-        yield f"The same lines of {self.compared.reads:,} reads, from today's files ({not_compared}):"
-        if self.compared.reads:
-            yield f"  {self.compared.tokens:>12,}       the host's tool"
-        for name, there in self._dialects():
-            some = "" if there.reads == self.compared.reads else f" ({there.reads:,} of the reads)"
-            yield f"  {there.tokens:>12,} {there.share:>5.0%} {name}{some}"
+        missing = f"{all_reads['not_compared']:,} could not be repeated"
+        yield f"The same lines of {compared['reads']:,} reads, from today's files ({missing}):"
+        if compared["reads"]:
+            yield f"  {compared['tokens']:>12,}       the host's tool"
+        for name, cost in compared["dialects"].items():
+            some = "" if cost["reads"] == compared["reads"] else f" ({cost['reads']:,} of the reads)"
+            yield f"  {cost['tokens']:>12,} {_share(cost):>5.0%} {name}{some}"
         yield ""
         yield "The costliest files: tokens, reads, tokens that the model already had"
-        for path, cost in sorted(self.files.items(), key=lambda item: -item[1].tokens)[:most_files]:
-            yield f"  {cost.tokens:>12,} {cost.reads:>5} {cost.held:>9,}  {visible(path)}"
-        if len(self.files) > most_files:
-            yield f"  and {len(self.files) - most_files:,} more; --files N lists N of them"
+        for path, cost in list(files.items())[:most_files]:
+            yield f"  {cost['tokens']:>12,} {cost['reads']:>5} {cost['held_tokens']:>9,}  {visible(path)}"
+        if len(files) > most_files:
+            yield f"  and {len(files) - most_files:,} more; --files N lists N of them"
 
-    def _dialects(self) -> list[tuple[str, DialectCost]]:
-        return sorted(self.by_dialect.items(), key=lambda item: (-item[1].reads, item[1].share))
+
+def _sums(reads: list[CountedRead]) -> dict[str, int]:
+    return {"reads": len(reads), "tokens": sum([read.tokens for read in reads])}
+
+
+def _share(cost: dict[str, int]) -> float:
+    return cost["tokens"] / max(1, cost["host_tokens"])
 
 
 class HeldLines:
