@@ -214,12 +214,13 @@ def shown_pairs(rows: Cells) -> Pairs:
 
 def grid_of(places: dict[tuple[int, int], tuple[int, str]]) -> Cells:
     """Return a true table as Markdown can show it: the text of a cell that covers several places in the first."""
-    height, width = (max([place[axis] for place in places]) + 1 for axis in (0, 1))
+    # Some files count rows and columns from 1, and a row or column without any cell is none.
+    heights, widths = (sorted({place[axis] for place in places}) for axis in (0, 1))
     seen: set[int] = set()
     rows: Cells = []
-    for y in range(height):
+    for y in heights:
         row = []
-        for x in range(width):
+        for x in widths:
             number, text = places.get((y, x), (-1, ""))
             row.append("" if number in seen else text)
             seen.add(number)

@@ -197,9 +197,9 @@ def _page(
             made.extras = pdf_extras.page_extras(document, page, layer)
             facts["label"] = pdf_extras.label(document, number - 1)
             reason = _unreadable_text(page, layer, str(made.draft))
-            if reason == "ocr" or (reason and may_draw):
+            if reason in ("ocr", "unmapped", "garbage") or (reason and may_draw):
                 facts["unreadable"] = reason
-            if reason == "garbage" and may_draw:
+            if reason == "garbage":
                 made.draft = None
             elif reason == "ocr":
                 made.draft = str(made.draft)  # the places of recognised words are not exact enough for a layout
@@ -216,6 +216,7 @@ def _page(
 
 
 _STRANGE = re.compile("[\ufffd\ue000-\uf8ff]")
+_CONTROL = re.compile(r"[\x01-\x08\x0b-\x1f\x7f-\x9f]")
 FEW_CHARS = 50
 """A page with fewer characters that consists of an image is a scan with a number or a stamp."""
 
@@ -224,7 +225,7 @@ def _unreadable_text(page: pypdfium2.PdfPage, layer: Any, text: str) -> str:
     """Return the reason why the text of a page does not show what the page shows; "" if it does.
 
     "none": there is no text; "scan": nearly none on a page that is an image; "garbage": the fonts have no valid map;
-    "ocr": nearly all of it is invisible, as the text that was recognised in a scan.
+    "unmapped": some of them have none; "ocr": nearly all of it is invisible, as the text that was recognised in a scan.
     """
     if not text:
         return "none"
@@ -233,15 +234,27 @@ def _unreadable_text(page: pypdfium2.PdfPage, layer: Any, text: str) -> str:
         strange = len(_STRANGE.findall(letters)) + sum([not char.isprintable() for char in letters])
         if strange * 4 > len(letters):
             return "garbage"
+    # pdfium shows the codes of characters without a map. They may be right, but then none stands for a blank.
+    controls = len(_CONTROL.findall(text))
+    if controls * 50 > len(text):
+        sample = _sample(layer, 100)
+        errors = sum([pdfium.FPDFText_HasUnicodeMapError(layer, at) == 1 for at in sample])
+        if errors * 5 > len(sample):
+            return "garbage" if controls * 20 > len(text) and errors * 2 > len(sample) else "unmapped"
     if len(letters) < FEW_CHARS and _is_image(page):
         return "scan"
     return "ocr" if _is_invisible(layer) else ""
 
 
+def _sample(layer: Any, number: int) -> range:
+    """Return the places of at most so many characters, far apart."""
+    count = pdfium.FPDFText_CountChars(layer)
+    return range(0, count, count // number + 1)
+
+
 def _is_invisible(layer: Any) -> bool:
     """Return True if nearly all characters of some that are far apart are not drawn."""
-    count = pdfium.FPDFText_CountChars(layer)
-    items = [pdfium.FPDFText_GetTextObject(layer, at) for at in range(0, count, count // 20 + 1)]
+    items = [pdfium.FPDFText_GetTextObject(layer, at) for at in _sample(layer, 20)]
     modes = [pdfium.FPDFTextObj_GetTextRenderMode(item) for item in items if item]
     return modes.count(pdfium.FPDF_TEXTRENDERMODE_INVISIBLE) > 0.9 * len(modes)
 

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 _OBJECT = re.compile(rb"(?:^|[\r\n])\d+ \d+ obj\b")
 """The start of an object: a PDF whose first line is damaged has it, too."""
+_DOUBTS: dict[Any, str] = {
+    "ocr": "a scan whose text was recognised by a program (OCR)",
+    "unmapped": "whose text has characters of fonts without a map",
+}
+"""Why the text of a page may be wrong."""
 MAX_REPLY_BYTES = 12 * MIB
 """The text and images of one answer: 16 MiB as base64, half of what a request to a model API may hold."""
 MAX_PAGE_CHARS = 2_000_000
@@ -156,9 +161,8 @@ def _page_parts(page: dict[str, Any], blobs: list[bytes], total: int, asked: str
     note = NotePart(f"{heading}:\n\n{text}") if text else NotePart(_textless(heading, page))
     if has_heading:
         is_garbage = page.get("unreadable") == "garbage"
-        if page.get("unreadable") == "ocr":
-            see = ", see this image" if media_type else ""
-            heading += f", a scan whose text was recognised by a program (OCR) and may be wrong{see}"
+        if doubt := _DOUBTS.get(page.get("unreadable")):
+            heading += f", {doubt} and may be wrong{', see this image' if media_type else ''}"
         note = NotePart(text, _textless(heading, page) if is_garbage or not text else f"{heading}:")
     if media_type is None:
         return [note]
@@ -170,7 +174,8 @@ def _page_parts(page: dict[str, Any], blobs: list[bytes], total: int, asked: str
 def _textless(heading: str, page: dict[str, Any]) -> str:
     """Return the line for a page whose text cannot be shown."""
     if page.get("unreadable") == "garbage":
-        return f"{heading}: its text layer is unreadable, see this image."
+        see = "see this image" if page.get("media_type") else "only its image shows it"
+        return f"{heading}: its text layer is unreadable, {see}."
     return f"{heading}: no text layer{', only this image' if page.get('media_type') else ''}."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eyespan import Workspace
+from eyespan.cli.main import main
 from tests.readers.pdf_files import pages, words
 
 PROSE = (
@@ -259,3 +260,40 @@ class TestScans:
 
     def test_visible_text_is_no_scan(self, tmp_path):
         assert "OCR" not in shown(tmp_path, words(*lines(*PROSE)))
+
+    def test_text_of_fonts_without_a_map_is_not_shown(self, tmp_path):
+        text = shown(tmp_path, unmapped("They counted their boxes and locked the door again. " * 9), **UNMAPPED)
+
+        assert "Page 1 of 1: its text layer is unreadable, see this image." in text
+        assert "7KH\\" not in text
+
+    def test_a_page_with_some_fonts_without_a_map_is_named(self, tmp_path):
+        page = f"{words(*lines(*PROSE))} {unmapped('They counted their boxes and locked the door. ' * 2)}"
+
+        text = shown(tmp_path, page, **UNMAPPED)
+
+        assert "Page 1 of 1, whose text has characters of fonts without a map and may be wrong, see this image:" in text
+        assert PROSE[0] in text
+
+    def test_pages_without_a_map_are_named_on_the_command_line(self, tmp_path, capsys):
+        (tmp_path / "a.pdf").write_bytes(pages(unmapped("They counted their boxes. " * 20), **UNMAPPED))
+
+        main(["read", str(tmp_path / "a.pdf")])
+
+        assert capsys.readouterr().out == "Page 1 of 1: its text layer is unreadable, only its image shows it.\n"
+
+
+UNMAPPED = {
+    "fonts": "/F2 4 0 R",
+    "more": {
+        4: "<< /Type /Font /Subtype /Type0 /BaseFont /Odd /Encoding /Identity-H /DescendantFonts [5 0 R] >>",
+        5: "<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Odd /CIDSystemInfo << /Registry (Adobe) "
+        "/Ordering (Identity) /Supplement 0 >> /DW 500 >>",
+    },
+}
+
+
+def unmapped(text: str) -> str:
+    """Return text by the numbers that its letters have in most fonts, 29 less than their codes."""
+    codes = "".join([f"{ord(letter) - 29:04x}" for letter in text])
+    return f"BT /F2 2 Tf 1 0 0 1 72 90 Tm <{codes}> Tj ET"
