@@ -2,11 +2,10 @@
 
 A BOM, valid UTF-8, the pattern of NULs and the sequences that switch alphabets are proofs. Next comes the encoding that
 the text declares itself, if the text is valid in it. Everything else is a guess: `latin` decides a text of the Latin
-script whose letters are those of one language, `east_asian` one that is clearly Chinese, Japanese or Korean, chardet
-the rest, unless its guess is another script for letters between ASCII. The confidence is the share of texts that were
-read right in a trial, see docs/decisions/011-chardet-for-encodings.md. The sample ends at a line feed, because half a
-character would distort it. Loaded only for the rule "auto". chardet takes 40 MB and runs in the worker: `Ask` passes a
-sample to it.
+script whose letters are those of one language, chardet the rest, unless its guess is another script for letters between
+ASCII. The confidence is the share of texts that were read right in a trial, see
+docs/decisions/011-chardet-for-encodings.md. The sample ends at a line feed, because half a character would distort it.
+Loaded only for the rule "auto". chardet takes 40 MB and runs in the worker: `Ask` passes a sample to it.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from collections.abc import Callable
 
 from eyespan.errors import Missing, shortage
 from eyespan.lines.declared import SUPERSETS, codec, declared
-from eyespan.lines.east_asian import likeliest as likeliest_east_asian
 from eyespan.lines.encodings import UNSURE, Encoding, by_bom, canonical_name, is_text_after_bom, wide_without_bom
 from eyespan.lines.latin import likeliest
 
@@ -68,7 +66,9 @@ def detect(
     global _last
     judged, found = _last
     if judged is not first_bytes or sample is not first_bytes:
-        found = _by_declaration(first_bytes, _whole_lines(sample)) or _guess_or_damaged_utf8(sample, ask)
+        found = _by_declaration(first_bytes, _whole_lines(sample)) or (
+            VALID_UTF8 if _is_damaged_utf8(sample) else _guess(_whole_lines(sample), ask)
+        )
         if sample is first_bytes:
             _last = first_bytes, found
     return found
@@ -76,10 +76,6 @@ def detect(
 
 _last: tuple[bytes, Encoding | None] = (b"", None)
 """The bytes judged last, and their encoding: the kind and the text of an opened file are read from the same object."""
-
-
-def _guess_or_damaged_utf8(sample: bytes, ask: Ask | None) -> Encoding | None:
-    return VALID_UTF8 if _is_damaged_utf8(sample) else _guess(_whole_lines(sample), ask)
 
 
 # The sequences that switch to an alphabet of East Asia. Terminals use other ones.
@@ -128,10 +124,7 @@ def _by_declaration(first_bytes: bytes, sample: bytes) -> Encoding | None:
     name = declared(first_bytes)
     if name is None or name.startswith(("utf-16", "utf-32", "utf-7")):
         return None  # the declaration itself could not be read in them
-    text = sample.decode(name, "replace")
-    invalid = text.count("\ufffd")
-    beyond = len(text) - len(text.encode("ascii", "ignore"))
-    if (beyond - invalid) < MOSTLY_VALID * invalid:
+    if not _is_mostly_valid(sample, name, MOSTLY_VALID):
         return None
     return Encoding(name, how="utf-8" if name == "utf-8" else "declared", has_lines=_has_lines(name))
 
@@ -183,10 +176,15 @@ def _is_damaged_utf8(sample: bytes) -> bool:
 
     A few invalid bytes in a text of another script must not make all of it the letters of a guess.
     """
-    text = sample.decode("utf-8", "replace")
+    return _is_mostly_valid(sample, "utf-8", VALID_PER_INVALID)
+
+
+def _is_mostly_valid(sample: bytes, name: str, valid_per_invalid: int) -> bool:
+    """Return True if a sample has so many valid characters beyond ASCII to each that is invalid."""
+    text = sample.decode(name, "replace")
     invalid = text.count("\ufffd")
     beyond = len(text) - len(text.encode("ascii", "ignore"))
-    return beyond - invalid >= VALID_PER_INVALID * invalid
+    return beyond - invalid >= valid_per_invalid * invalid
 
 
 def _whole_lines(sample: bytes) -> bytes:
@@ -214,9 +212,6 @@ def _guess(sample: bytes, ask: Ask | None = None) -> Encoding | None:
     if latin is not None and latin[1] == 1.0 and (beyond < FEW_BYTES or latin[0] == COMMON):
         confidence = FEW_CONFIDENCE if beyond < FEW_BYTES else CALIBRATION[1][1]
         return Encoding(latin[0], how="detected", confidence=confidence)
-    east_asian = likeliest_east_asian(_lines_beyond_ascii(sample, 6 * 1024))
-    if east_asian is not None and _is_valid(sample, east_asian) and _reads_like_text(sample, east_asian):
-        return Encoding(east_asian, how="detected", confidence=CALIBRATION[0][1], has_lines=_has_lines(east_asian))
     name = None
     for part in dict.fromkeys((_lines_beyond_ascii(sample), sample)):
         encoding, score = (ask or ask_here)(part)
@@ -256,14 +251,14 @@ _CONTROLS = bytes([*set(range(32)) - set(b"\t\n\r\f\x1b"), 127])
 _NOT_PRINTABLE = _CONTROLS + bytes(range(128, 256))
 
 
-def _lines_beyond_ascii(sample: bytes, max_bytes: int = GUESS_BYTES) -> bytes:
+def _lines_beyond_ascii(sample: bytes) -> bytes:
     """Return the first lines that are not ASCII: a guess takes a third of a millisecond for each kilobyte."""
     kept: list[bytes] = []
     size = 0
     for line in sample.split(b"\n"):
         if not line.isascii():
             size += len(line) + 1
-            if kept and size > max_bytes:
+            if kept and size > GUESS_BYTES:
                 break
             kept.append(line)
     return b"\n".join(kept)
