@@ -15,7 +15,7 @@ run: $(READY)  ## show the same lines of a file in each dialect
 
 test: $(READY)  ## lint, type check and run every test in its short form; two minutes on two cores
 	@$(BIN)/ruff check -q . && $(BIN)/ruff format --check -q . && echo "lint: ok"
-	@$(BIN)/mypy >$(VENV)/types.txt 2>&1 & types=$$!; $(BIN)/python -m pytest -n 4 --dist worksteal; tests=$$?; \
+	@$(BIN)/mypy >$(VENV)/types.txt 2>&1 & types=$$!; $(BIN)/python -m pytest -n 3 --dist worksteal; tests=$$?; \
 		wait $$types; types=$$?; cat $(VENV)/types.txt; test $$tests = 0 -a $$types = 0
 
 fuzz: $(READY)  ## the property tests with random examples, LENGTH=10 times as many as `make test` has; SEED=N repeats a run

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="th
 MOST_BYTES = 32_000_000
 MB = 1_000_000
 LOG_LINE = b"2025-01-17T12:00:00.000Z INFO  service: request served in 12 ms, id=0123456789abcdef, path=/api/v1/thing\n"
-FILE_MB = size(short=70, long=200)
+FILE_MB = size(short=40, long=200)
 LOG_LINES = FILE_MB * MB // len(LOG_LINE)
 DEEP = LOG_LINES * 4 // 5
 

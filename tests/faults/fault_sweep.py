@@ -131,9 +131,9 @@ def scenarios(directory: Path, backend: str, full: bool):
     yield Scenario("several, native", tools["native"], {"files": several}, pieces=several, quick=("EIO",))
     small = ["directory/small.txt", "directory/code.py", "directory/code.c"]
     yield Scenario("small files, native", tools["native"], {"files": small}, pieces=small, quick=("EIO", "EMFILE"))
-    yield one("notebook", "claude", "book.ipynb", quick=("EIO",))
     yield one("image", "claude", "image.png", quick=("EIO",))
     if full:
+        yield one("notebook", "claude", "book.ipynb")
         yield one("notebook with an image", "claude", "drawn.ipynb")
         yield one("pdf", "claude", "pages.pdf")
         yield one("pdf", "native", "pages.pdf:p1")

@@ -34,10 +34,10 @@ def check(found):
     return Counter(result for _, _, result, _ in found)
 
 
-# The dialects of the shipped programs import the same modules.
-@pytest.mark.parametrize("dialect", [name for name in dialect_names() if size(short="upstream" not in name, long=True)])
+# The others import the same modules.
+@pytest.mark.parametrize("dialect", size(short=("native", "claude"), long=dialect_names()))
 def test_an_import_that_finds_no_descriptor_is_reported_and_succeeds_later(files, dialect):
-    check(cold_start(files, dialect, f"--every={size(short=120, long=4)}"))
+    check(cold_start(files, dialect, f"--every={size(short=300, long=4)}"))
 
 
 @pytest.mark.soak

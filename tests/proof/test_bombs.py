@@ -67,6 +67,9 @@ def test_a_selection_has_bombs_of_every_group():
 def test_bombs_take_little_memory_and_time_and_spoil_no_later_read(tmp_path):
     wanted = size(short=SHORT, long={name for name, group in groups_by_name().items() if group != "source"})
     names = make_corpus(tmp_path, lambda bomb: bomb.name in wanted)
+    for sample in size(short=[*tmp_path.glob("sample.*")], long=[]):
+        if sample.suffix not in (".csv", ".html", ".py", ".zip", ".gz"):
+            sample.unlink()
     done = subprocess.run(
         [sys.executable, "-m", "proof.bombs.reading", str(tmp_path)],
         cwd=REPOSITORY,

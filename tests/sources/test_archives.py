@@ -166,7 +166,7 @@ def lines(count, width=40):
     return b"".join(b"%07d %s\n" % (n, bytes([97 + n % 26]) * (n * 7 % width)) for n in range(1, count + 1))
 
 
-MANY = size(short=4_000, long=40_000)
+MANY = size(short=1_500, long=40_000)
 PLAIN = {
     "empty": b"",
     "one line": b"one line\n",
