@@ -7,7 +7,7 @@ module if its files are decoded in the worker. The rows of the core stand here, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -213,18 +213,24 @@ def detect(first_bytes: bytes, name: str) -> Kind | None:
         return None
     suffix = name[name.rfind(".") :].lower() if "." in name else ""
     held = container(first_bytes)
-    match = _match([kind for kind in rows() if not kind.is_fallback], first_bytes, suffix, held)
+    match = _match(_rows_of(held, False), first_bytes, suffix)
     if match is None and (suffix not in TEXT_SUFFIXES or is_binary(first_bytes)):
-        match = _match([plugin.row for plugin in installed()], first_bytes, suffix, held)
-    return match or _match([kind for kind in rows() if kind.is_fallback], first_bytes, suffix, "")
+        of_plugins: list[Kind] = [plugin.row for plugin in installed()]
+        match = _match([row for row in of_plugins if held in ("", row.container)], first_bytes, suffix)
+    return match or _match(_rows_of("", True), first_bytes, suffix)
 
 
-def _match(kinds: Iterable[Kind], first_bytes: bytes, suffix: str, held: str) -> Kind | None:
-    """Return the row that claims a file, of those for its container; `held=""`: it has none, or any will do.
+@cache
+def _rows_of(held: str, is_fallback: bool) -> Sequence[Kind]:
+    """Return the rows of the tree for files of one container; `held=""`: it has none, or any will do."""
+    return [kind for kind in rows() if kind.is_fallback == is_fallback and held in ("", kind.container)]
+
+
+def _match(possible: Sequence[Kind], first_bytes: bytes, suffix: str) -> Kind | None:
+    """Return the row that claims a file.
 
     A text is a text, whatever its name: a suffix makes a document of it only if the kind has no signature.
     """
-    possible = [kind for kind in kinds if held in ("", kind.container)]
     for kind in possible:
         if kind.signature is None or (kind.needs_suffix and suffix not in kind.suffixes):
             continue

@@ -105,6 +105,17 @@ class Opened:
             self.observer(opened.request if selection is None else replace(opened.request, selection=chosen), document)
         return document
 
+    def raw(self, size_bytes: int) -> bytes:
+        """Return so many bytes of the file from its start, as they are, or all of a shorter one. Raises: ReadError."""
+        if len(self.source.first_bytes) < min(size_bytes, self.source.max_first_bytes):
+            return self.source.first_bytes
+
+        def read(context: CallContext) -> bytes:
+            context.charge(size_bytes)
+            return self.source.read_fully(0, size_bytes)
+
+        return read(self.context) if self._thread is None else self._thread.run(self, read)
+
     def read_now(self, selection: Selection, context: CallContext) -> Document:
         """Read with the reader of the kind in the calling thread; every failure has the path of the file.
 

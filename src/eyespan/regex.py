@@ -56,13 +56,13 @@ class Pattern:
             data = data.replace(b"\r\n", b"\n")
         if not data.isascii():
             data = data.decode("utf-8", "replace").encode()
-        data = data.removesuffix(b"\n")
+        size = len(data) - data.endswith(b"\n")
         at = number = 0
-        while (match := self._search(data, at)) is not None:
+        while (match := self._search(data, at, size)) is not None:
             number += data.count(b"\n", at, match.start())
             start = data.rfind(b"\n", 0, match.start()) + 1
-            end = data.find(b"\n", match.start())
-            yield number, (len(data) if end < 0 else end) - start
+            end = data.find(b"\n", match.start(), size)
+            yield number, (size if end < 0 else end) - start
             if end < 0:
                 return
             at = end + 1

@@ -11,6 +11,7 @@ Loaded only for the rule "auto". chardet takes 40 MB and runs in the worker: `As
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable
 
 from eyespan.errors import Missing, shortage
@@ -141,6 +142,9 @@ def _has_lines(name: str) -> bool:
     return True
 
 
+_WIDE_BYTE = re.compile(rb"[\x80-\xff]")
+
+
 def _sample_beyond_ascii(offset: int, read_more: Callable[[int, int], bytes]) -> bytes:
     """Return a sample around the first byte that is not ASCII; b"" if there is none within `SEARCH_BYTES`."""
     end, step = offset + SEARCH_BYTES, 16 * SAMPLE_BYTES
@@ -149,8 +153,8 @@ def _sample_beyond_ascii(offset: int, read_more: Callable[[int, int], bytes]) ->
         block = read_more(offset, step)
         if not block:
             return b""
-        if not block.isascii():
-            place = next(i for i, byte in enumerate(block) if byte > 127)
+        if (beyond := _WIDE_BYTE.search(block)) is not None:
+            place = beyond.start()
             start = block.rfind(b"\n", 0, place) + 1
             lead = b"" if start else before
             rest = block[start:]

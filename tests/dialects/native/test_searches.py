@@ -187,7 +187,7 @@ def test_a_search_that_takes_too_long_states_where_it_stopped(root, call, monkey
 
 
 def test_a_large_file_in_a_directory_is_noted_if_it_is_not_searched_to_its_end(root, call, monkeypatch):
-    (root / "src" / "long.txt").write_text("".join(f"line {n}\n" for n in range(1, 10_001)))
+    (root / "src" / "long.txt").write_text("".join(f"line {n}\n" for n in range(1, 100_001)))
 
     def stop_early(text, ranges, search, notes, stopped):
         stopped.append(101)

@@ -47,6 +47,8 @@ BLOCK_CHARS = 1 << 18
 """The text that is read at a time."""
 CHUNK_CHARS = 1 << 20
 """The text that is read of a line that is longer; no more of it is searched."""
+WIDE_BYTES = 6
+"""The memory for each byte of a text that is not ASCII, while it is decoded and encoded again."""
 MAX_MEMBERS = 5000
 """The members of an archive that are searched."""
 MAX_MATCHING_FILES = 100
@@ -343,11 +345,18 @@ def _may_match(opened: Opened, pattern: Pattern) -> bool:
 
     Most files of a search end here, without their lines.
     """
-    data = opened.source.first_bytes
-    is_whole = len(data) == opened.source.size_bytes <= pattern.max_chars
-    if not is_whole or opened.request.encoding != "auto" or detect(data) is not VALID_UTF8:
+    size_bytes = opened.source.size_bytes
+    if opened.request.encoding != "auto" or size_bytes > min(CHUNK_CHARS, pattern.max_chars):
         return True
-    return next(pattern.matching_lines(data), None) is not None
+    with opened.context.memory.loan():
+        try:
+            data = opened.raw(size_bytes + 1)
+            opened.context.charge(0 if data.isascii() else WIDE_BYTES * len(data))
+        except errors.TooMuchMemory:
+            return True  # its lines take less, some at a time
+        if len(data) != size_bytes or detect(data) is not VALID_UTF8:
+            return True
+        return next(pattern.matching_lines(data), None) is not None
 
 
 def files_below(path: str, engine: Engine, context: CallContext, after: str = "") -> Iterator[Target]:
