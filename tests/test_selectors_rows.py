@@ -16,16 +16,18 @@ from .pasted_lines import ROWS as PRINTED
 
 FILES = {
     *("a.py", "src/a.c", "./src/a.c", "src/a.py", "src/net.rs", "lib.py", "guide.md", "doc.pdf", "nb.ipynb"),
-    *("logs.zip", "AppTest.java", "Makefile", "my notes.txt"),
+    *("logs.zip", "AppTest.java", "Makefile", "my notes.txt", "src/"),
 }
 SYMBOLS = {"Class.method", "Class::method", "Class::method[a-1]", "after", "tests::opens"}
+PATTERNS = {"", "line", "int (x|y);", "(?i)LINE|y", r"\b(?:int)\b"}
 TEXTS = [text for row in ROWS for text, _ in row.examples]
 TEXTS += [*[text for text, _ in EXAMPLES], *[text for _, text, _ in PRINTED]]
 
 
 def take(target: Target) -> None:
     """Accept a target whose file and symbol exist."""
-    if target.path not in FILES or target.revision not in ("", "HEAD", "HEAD~3") or target.pattern:
+    is_named = target.path in FILES and target.revision in ("", "HEAD", "HEAD~3", "HEAD~3..")
+    if not is_named or target.pattern not in PATTERNS:
         raise NotFound(target.path)
     is_unknown = isinstance(target.piece, (SymbolPiece, Named)) and target.piece.name not in SYMBOLS
     if is_unknown or (target.path == "doc.pdf" and isinstance(target.piece, Ranges)):

@@ -297,7 +297,7 @@ class InvalidRange(ReadError):
 class NoSymbol(ReadError):
     """No symbol of this name was found. `suggestions` are selectors of similar symbols.
 
-    `doubt`: why the outline may lack it; "" if the file does not define it.
+    `doubt`: why the outline may lack it, or what finds it otherwise; "" if the suggestions are all there is to say.
     """
 
     code = "no_symbol"

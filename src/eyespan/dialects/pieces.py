@@ -210,11 +210,12 @@ def symbol_ranges(opened: Opened, name: str, base: str) -> tuple[tuple[CharRange
         found = look_up(outline, name.rpartition("/")[0])
     if not found.symbols:
         suggestions = [base + write_symbol(symbol.qualified) for symbol in nearest(outline, name)]
+        search = f"?{_last_word(name)}"
         raise NoSymbol(
             opened.request.path,
             symbol=name,
             suggestions=suggestions,
-            doubt=incompleteness(outline, f"?{_last_word(name)}"),
+            doubt=incompleteness(outline, search) or ("" if suggestions else f"search with {search}"),
         )
     names = unique_names(outline, [*found.symbols, *found.others])
     count = len(found.symbols)

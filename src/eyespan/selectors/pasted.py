@@ -125,7 +125,8 @@ def _places_of_lines(lines: Sequence[str]) -> list[tuple[Target, ...]]:
             for whole in unused:  # The heading of these lines is no target of its own.
                 places.pop(whole, None)
         else:
-            place = _line_readings(line, has_names=False)
+            # A search is left out: what it printed follows.
+            place = [target for target in _line_readings(line, has_names=False) if not target.pattern]
             paths = [path for _, path in paths_in(line)]
             if any(target.piece is not None for target in place):
                 place, heading = [target for target in place if target.piece is not None], []

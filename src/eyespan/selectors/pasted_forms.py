@@ -164,6 +164,40 @@ def _coverage(match: re.Match[str]) -> Iterator[Target]:
     yield Target(match["path"], None if ranges is None else Ranges(ranges))
 
 
+def _first_of(match: re.Match[str]) -> Iterator[Target]:
+    """Yield the lines that `head` and `tail` select together."""
+    start, most, first, last = [int(match[name] or 0) for name in ("start", "most", "first", "last")]
+    ranges: Lines | Tail = Lines(max(1, start), min(first, most or first) or None)
+    if last:
+        ranges = Lines(max(1, most - last + 1), min(most, last)) if most else Tail(last)
+    for _, path in paths_in(match[0]):
+        yield Target(path, Ranges((ranges,)))
+
+
+def _searched(match: re.Match[str]) -> Iterator[Target]:
+    """Yield what a command searches, with its pattern as an expression."""
+    options, pattern = match["options"], match["quoted"] or match["word"]
+    letters = "".join(re.findall(r"(?<!\S)-(\w+)", options))
+    if "F" in letters or match["program"] == "fgrep":
+        pattern = re.escape(pattern)
+    elif match["program"] == "grep" and not re.search("[EP]", letters):
+        pattern = re.sub(r"\\?[|+?(){}]", lambda sign: sign[0][1:] if len(sign[0]) > 1 else f"\\{sign[0]}", pattern)
+    pattern = rf"\b(?:{pattern})\b" if "w" in letters else pattern
+    yield Target(strip(match["path"] or "."), pattern=f"(?i){pattern}" if "i" in letters else pattern)
+
+
+def _changed(match: re.Match[str]) -> Iterator[Target]:
+    yield Target(match["path"], revision=match["revision"] if ".." in match["revision"] else f"{match['revision']}..")
+
+
+def _pointer(match: re.Match[str]) -> Iterator[Target]:
+    yield Target(match["path"], SymbolPiece(match["symbol"].strip("/").replace("/", ".")))
+
+
+def _titles(match: re.Match[str]) -> Iterator[Target]:
+    yield Target(match["path"], SymbolPiece(re.sub(r"\s>\s", ".", match["symbol"].strip())))
+
+
 def _anchor(match: re.Match[str]) -> Iterator[Target]:
     for name in dict.fromkeys([match["symbol"], match["symbol"].replace("-", " ")]):
         yield Target(match["path"], SymbolPiece(name))
@@ -176,6 +210,10 @@ def _test(match: re.Match[str]) -> Iterator[Target]:
 
 def _record(match: re.Match[str]) -> Iterator[Target]:
     """Yield the place of a record with a path and a line under their names: JSON, XML, `key=value`, a call."""
+    positions = [number(line) + (line != "0") for line in _POSITION.findall(match.string)]
+    if positions:  # of a language server, which counts from 0
+        yield Target(match["path"], Ranges((sorted_lines(positions[0], positions[-1]),)))
+        return
     values: dict[str, str] = {}
     for field in _FIELD.finditer(match.string):
         values.setdefault(re.sub("[_-]|number|num|no$", "", field[1].lower()), field[2])
@@ -231,9 +269,10 @@ BARE = (
 PATH = rf"(?:{BARE}(?:\*\*)?|[\"'`“‘«](?P<quoted>[^\"'`“”‘’«»\n]{{1,500}})[\"'`”’»])"
 REST = r"(?P<path>.{1,1000})$"
 N = "[0-9]{1,15}"
+M = "0{0,3}[1-9][0-9]{0,8}"
 LINE, COLUMN, LAST = f"(?P<line>{N})", f"(?P<column>{N})", f"(?P<last>{N})"
 WORD = r"(?:[Ll]ines?|LINES?|[Ll]n|Zeile|ligne|línea|riga|linha|строка|行)"
-DASH = r"(?:-{1,2}>|=>|→|\.\.\.?=?|[-‐-―−…~])"
+DASH = r"(?:-{1,2}>|=>|→|\.\.\.?=?|[-‐-―−…~]|\s(?:to|through)\s(?=[0-9]))"
 ITEM = rf"[Ll]?{N}(?:[Cc][0-9]{{1,6}})?"
 RANGE = rf"{ITEM}(?:{DASH}(?:{ITEM}|(?:end|eof|EOF|last|\$)(?!\w))|\+{N}|[-+](?=$|[\s\"'`)\]>]))?"
 LINES = rf"(?P<lines>{RANGE}(?:,{RANGE}){{0,32}})"
@@ -245,6 +284,7 @@ ARCHIVE = r"(?:zip|jar|war|ear|apk|whl|egg|tar|tgz|tbz2|txz|tar\.(?:gz|bz2|xz|zs
 
 _PATH = re.compile(rf"{PATH}(?!:[0-9+:-]|:[^\s:]{{1,500}}\s*$)")
 """A path without a part of the file after it: what names a part that the file lacks does not mean the whole file."""
+_POSITION = re.compile(r"\{\s?[\"']line[\"']\s?:\s?([0-9]{1,9})\s?,\s?[\"']character[\"']\s?:")
 _FIELD = re.compile(
     r"(?:^|[\s\"'{,;<(\[?&])((?:start|begin|end|last)?_?(?:line|column|col|limit|offset)s?_?(?:number|no|num|start|end)?)[\"']?"
     r"\s?[:=,]\s?[\"']?([0-9][0-9-]{0,30})",
@@ -307,7 +347,7 @@ ROWS: tuple[PastedForm, ...] = (
     _row("path(line,column)-(line,column)", Rank.BESIDE, rf"{PATH}:?\({LINE},{N}(?:\)-\(|[,-]){LAST},{N}\)",
         ("src/a.c:(3,5)-(9,7): error:", "src/a.c:3-9"), ("src/a.c(3,5,9,7): error FS0039", "src/a.c:3-9")),
     _row("path (lines 3-9)", Rank.BESIDE, rf"{PATH}:?\s?[(\[]\s?(?:{WORD}[\s.:]{{0,2}}|(?=L|{N}{DASH}{N})){LINES}{THEN_COLUMN}(?:\sof\s{N})?\s?[)\]]",
-        ("a.py (lines 3-9)", "a.py:3-9"), ("a.py[3-9]", "a.py:3-9"), ("src/a.c [lines 10-20 of 120]", "src/a.c:10-20"),
+        ("a.py (lines 3-9)", "a.py:3-9"), ("a.py (lines 3 to 9)", "a.py:3-9"), ("a.py[3-9]", "a.py:3-9"), ("src/a.c [lines 10-20 of 120]", "src/a.c:10-20"),
         ("Error: src/a.c (Line: 12, Col: 9): Unexpected value", "src/a.c:12:9")),
     _row("path#L3", Rank.BESIDE, rf"{PATH}(?:#(?:L|l|lines?[-=]|n|:L)?|\?L){LINES}(?::{COLUMN})?{END}",
         ("a.py#L3-L9", "a.py:3-9"), ("my notes.txt#L2", "my notes.txt:2"), ("@src/a.c#L3-9", "src/a.c:3-9"), ("[the file](src/a.c#L3)", "src/a.c:3"), ("file:///C:/work/src/a.c#L3", "src/a.c:3")),
@@ -349,6 +389,12 @@ ROWS: tuple[PastedForm, ...] = (
         ("lib.py::Class::method[a-1] PASSED [ 10%]", "lib.py::Class::method[a-1]"), targets=_test),
     _row("path#name", Rank.BESIDE, rf"{BARE}#(?P<symbol>[^\W\d][^\s#;,\"'`)\]]{{0,200}})",
         ("lib.py#Class.method", "lib.py::Class.method"), ("guide.md#after", "guide.md::after"), targets=_anchor),
+    _row("path#/pointer", Rank.BESIDE, rf"{BARE}#(?P<symbol>/[^\s;,\"'`)\]]{{1,200}})",
+        ("lib.py#/Class/method", "lib.py::Class.method"), targets=_pointer),
+    _row("path > title > title", Rank.BESIDE, rf"{BARE}\s>\s(?P<symbol>[^>\n]{{1,200}}(?:\s>\s[^>\n]{{1,200}}){{0,6}})$",
+        ("FAIL lib.py > Class > method", "lib.py::Class.method"), targets=_titles),
+    _row("link of Markdown with blanks", Rank.BESIDE, rf"\]\(<(?P<path>[^<>#\n]{{1,500}})#L{LINES}>\)",
+        ("[it](<my notes.txt#L2>)", "my notes.txt:2")),
     _row("first line of a code block", Rank.BESIDE, rf"^\s*`{{3,8}}(?:\w{{1,20}}\s)?{LINE}:{LAST}:{BARE}",
         ("```3:9:src/a.c", "src/a.c:3-9")),
     _row("table of coverage", Rank.BESIDE, rf"^\s*{BARE}(?:\s+(?:[0-9]{{1,9}}\s+){{2,4}}[0-9.]{{1,6}}%\s+|\s*\|(?:\s*[0-9.]{{1,6}}\s*\|){{2,4}}\s*)(?P<lines>[0-9][0-9, >exit.-]{{0,200}})\s*\|?\s*$",
@@ -359,6 +405,7 @@ ROWS: tuple[PastedForm, ...] = (
     _row("record", Rank.BESIDE, PATH_KEY,
         ('{"file": "a.py", "line": 3, "column": 7}', "a.py:3:7"), ("::error file=a.py,line=4,endLine=9,title=Lint::Unused", "a.py:4-9"),
         ('{"uri": "src/a.c"}, "region": {"startLine": 17, "startColumn": 5}', "src/a.c:17:5"),
+        ('{"uri": "file:///src/a.c", "range": {"start": {"line": 2, "character": 0}, "end": {"line": 4, "character": 1}}}', "src/a.c:3-5"),
         ('{"type":"match","data":{"path":{"text":"src/a.c"},"line_number":17}}', "src/a.c:17"),
         ('{"file_path": "a.py", "offset": 10, "limit": 5}', "a.py:10-14"), ('<file path="src/a.c" lines="10-20">', "src/a.c:10-20"),
         ('read_file(path="a.py", start_line=10, end_line=20)', "a.py:10-20"),
@@ -375,6 +422,19 @@ ROWS: tuple[PastedForm, ...] = (
         ("sed -n '3,9p' a.py", "a.py:3-9"), ("nl -ba src/a.c | sed -n '3,9p'", "src/a.c:3-9")),
     _row("head, tail", Rank.APART, rf"(?:\bhead\s+(?:-n\s*|-){LAST}|^(?:\$\s)?tail\s+(?:-n\s*|-)(?P<tail>{N}))\s(?!.*\|)",
         ("head -n 5 a.py", "a.py:1-5"), ("tail -5 a.py", "a.py:-5")),
+    _row("head and tail in a pipe", Rank.BESIDE,
+        rf"^(?:\$\s)?(?:(?:(?:cat|nl|bat)|head\s+(?:-n\s*|-)(?P<most>{M}))\s[^|]{{1,500}}(?=\|)|tail\s+(?:-n\s*)?\+(?P<start>{M})\s[^|]{{1,500}})"
+        rf"(?:\|\s*(?:head\s+(?:-n\s*|-)(?P<first>{M})|tail\s+(?:-n\s*|-)(?P<last>{M})))?\s*$",
+        ("cat a.py | head -5", "a.py:1-5"), ("head -20 a.py | tail -n 5", "a.py:16-20"), ("tail -n +10 a.py | head -5", "a.py:10-14"),
+        ("tail -n +10 a.py", "a.py:10-"), ("nl -ba a.py | tail -5", "a.py:-5"), targets=_first_of),
+    _row("grep", Rank.BESIDE,
+        r"^(?:\$\s)?(?P<program>[ef]?grep|rg|ag|ack)(?P<options>(?:\s+-[ABCm]\s?[0-9]{1,4}|\s+-[A-DF-Za-z-][^\s\"']{0,60})*)"
+        r"\s+(?:[\"'](?P<quoted>[^\"'\n]{1,300})[\"']|(?P<word>[^\s\"'-]\S{0,300}))(?:\s+(?P<path>[^\s|;&<>-][^\s|;&<>]{0,500}))?\s*$",
+        ("grep -n 'line' a.py", "a.py?line"), ('grep -rn "int \\(x\\|y\\);" src/', "src/?int (x|y);"),
+        ("rg -i 'LINE|y' a.py", "a.py?(?i)LINE|y"), ("fgrep -w int src/a.c", "src/a.c?\\b(?:int)\\b"),
+        targets=_searched),
+    _row("git diff", Rank.BESIDE, rf"^(?:\$\s)?git\sdiff\s(?P<revision>[\w~^@{{}}./-]{{1,100}})\s(?:--\s)?(?P<path>\S{{1,500}})$",
+        ("git diff HEAD~3 -- src/a.py", "src/a.py@HEAD~3.."), targets=_changed),
     _row("option of an editor, a pager or git", Rank.APART, rf"(?:^|\s)(?:\+|-[lnrL]\s?|--(?:line|line-range|range|lines|goto-line|line-number)[\s=]){LINE}(?:[:,-](?:\+(?P<count>{N})|{LAST}))?(?=[\s:])",
         ("vim +3 a.py", "a.py:3"), ("idea --line 42 src/a.c", "src/a.c:42"), ("bat --line-range 10:20 a.py", "a.py:10-20"),
         ("git blame -L10,+5 -- src/a.c", "src/a.c:10-14"), ("git log -L 10,20:src/a.c", "src/a.c:10-20")),

@@ -24,11 +24,11 @@ _WORDS = {
     "first": "startline linestart start from fromline firstline first beginline begin startlineoneindexed"
     " startlinenumber offset lineoffset",
     "last": "endline lineend end to toline lastline last endlineoneindexed endlinenumber endlineoneindexedinclusive",
-    "count": "limit count numlines linecount maxlines nlines numberoflines",
-    "lines": "lines linerange lineranges viewrange ranges range",
+    "count": "limit count length numlines linecount maxlines nlines numberoflines",
+    "lines": "lines loc linerange lineranges viewrange ranges range",
     "head": "head headlines",
     "tail": "tail taillines",
-    "symbol": "symbol symbolname function class method name",
+    "symbol": "symbol symbolname function functionname class classname method methodname name namepath",
     "pages": "page pages pagerange",
     "cells": "cell cells",
     "sheet": "sheet sheetname",
@@ -37,9 +37,9 @@ _WORDS = {
     "revision": "revision rev ref commit gitref",
     "line": "line linenumber lineno",
     "column": "column col character",
-    "setting": "linenumbers showlinenumbers numbers separator remember fold redact",
+    "setting": "encoding linenumbers showlinenumbers numbers separator remember fold redact",
     "ignored": "explanation description reason reasoning thought intent purpose taskprogress shouldreadentirefile"
-    " readentirefile requiresapproval recursive outputmode n",
+    " readentirefile requiresapproval recursive depth maxdepth includebody outputmode n",
 }
 ROLES = {word: role for role, words in _WORDS.items() for word in words.split()}
 """What the arguments of other tools mean here. `setting`: set where the tool is made; `ignored`: about the call."""
@@ -75,6 +75,8 @@ def translate_file(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]
             continue
         if role == "lines" and name == "range" and _is_area(value):
             role = "range"
+        if role == "pattern" and str(value).startswith("*"):
+            role = "glob"  # no expression starts so
         if role in ("", "budget"):
             raise _bad(
                 f"a file has no {shown(name)}; it has a path and perhaps lines, symbol, pattern, pages, cells, sheet, "
@@ -158,12 +160,13 @@ def spelled_lines(value: Any) -> str:
 
 
 def _spelled_object(value: Mapping[str, Any]) -> str:
-    """Return a range given as an object; positions of editors count from 0. Raises: BadArguments."""
+    """Return a range given as an object; positions of language servers count from 0. Raises: BadArguments."""
     ends = {plain(name): end for name, end in value.items()}
     start, end = ends.get("start"), ends.get("end")
     if isinstance(start, dict) and isinstance(end, dict) and "line" in start and "line" in end:
         first, last = _number(start["line"], "line"), _number(end["line"], "line")
-        return f"{first + 1}-{last + 1}"
+        by = 0 if "column" in start else 1  # of syntax trees, whose lines count from 1
+        return f"{first + by}-{last + by}"
     parts: dict[str, Any] = {}
     for name, number in ends.items():
         role = ROLES.get(name, "")

@@ -140,12 +140,12 @@ def _dockerfile_stages(lines: list[str]) -> list[Definition]:
 # --- SQL --------------------------------------------------------------------------------------------------------------
 
 _SQL_PIECE = re.compile(
-    r"""--[^\n]*|/\*.*?(?:\*/|\Z)|'[^']*'?|"[^"]*"?|`[^`]*`?|(\$\w*\$).*?(?:\1|\Z)|;|\bBEGIN\b|\bCASE\b|\bEND\b""",
-    re.DOTALL | re.IGNORECASE,
+    r"""--[^\n]*|/\*.*?(?:\*/|\Z)|'[^']*'?|"[^"]*"?|`[^`]*`?|(\$\w*\$).*?(?:\1|\Z)|;|\bBEGIN\b|\bCASE\b|\bEND\b|^GO[ \t\r]*$""",
+    re.DOTALL | re.IGNORECASE | re.MULTILINE,
 )
 _SQL_NAME = r"""(?:"[^"]+"|`[^`]+`|\[[^\]]+\]|[\w$#@]+)"""
 _CREATE = re.compile(
-    rf"""[ \t]*CREATE\s+(?:OR\s+(?:REPLACE|ALTER)\s+)?(?:(?:GLOBAL|LOCAL|TEMP|TEMPORARY|UNLOGGED|UNIQUE|CLUSTERED|
+    rf"""[ \t]*(?:CREATE|ALTER(?=\s+(?:PROC|FUNCTION|TRIGGER|VIEW)))\s+(?:OR\s+(?:REPLACE|ALTER)\s+)?(?:(?:GLOBAL|LOCAL|TEMP|TEMPORARY|UNLOGGED|UNIQUE|CLUSTERED|
     NONCLUSTERED|MATERIALIZED|RECURSIVE|VIRTUAL|EXTERNAL|FOREIGN|CONSTRAINT|DEFINER\s*=\s*\S+)\s+)*
     (TABLE|VIEW|INDEX|FUNCTION|PROCEDURE|PROC|TRIGGER|TYPE|SCHEMA|DATABASE|SEQUENCE|DOMAIN|EXTENSION|ROLE|USER|POLICY)\s+
     (?:CONCURRENTLY\s+)?(?:IF\s+NOT\s+EXISTS\s+)?({_SQL_NAME}(?:\s*\.\s*{_SQL_NAME})*)""",
@@ -184,24 +184,40 @@ def _sql_definitions(text: str) -> list[Definition]:
     return definitions
 
 
+_ROUTINE = re.compile(r"\s*(?:CREATE|ALTER)\b(?:\s+OR\s+ALTER\b)?(\s+(?:PROC|FUNCTION|TRIGGER))?", re.IGNORECASE)
+
+
 def _statements(text: str) -> list[tuple[int, int]]:
-    """Return start and end of each statement with its semicolon; those in a BEGIN ... END are part of its statement."""
+    """Return start and end of each statement with its semicolon; those in a BEGIN ... END are part of its statement.
+
+    A line GO ends a batch, and a routine before it is the whole batch.
+    """
     found: list[tuple[int, int]] = []
+    has_batches = re.search(r"^GO[ \t\r]*$", text, re.IGNORECASE | re.MULTILINE) is not None
     start = depth = 0
     for piece in _SQL_PIECE.finditer(text):
-        spelled = piece[0].upper()
+        spelled = piece[0].upper().strip()
         if spelled in ("BEGIN", "CASE"):
-            prefix = re.sub(r"--[^\n]*", "", text[start : min(start + _PREFIX_CHARS, piece.start())])
             # BEGIN opens a body only in a CREATE statement; elsewhere it starts a transaction.
-            depth += spelled == "CASE" or re.match(r"\s*CREATE\b", prefix, re.IGNORECASE) is not None
+            depth += spelled == "CASE" or _routine(text, start, piece.start()) is not None
         elif spelled == "END":
             depth = max(0, depth - 1)
+        elif spelled == "GO":
+            found.append((start, start + len(text[start : piece.start()].rstrip())))
+            start, depth = piece.end(), 0
         elif spelled == ";" and depth == 0:
-            found.append((start, piece.end()))
-            start = piece.end()
+            routine = _routine(text, start, piece.start()) if has_batches else None
+            if routine is None or not routine[1]:
+                found.append((start, piece.end()))
+                start = piece.end()
     if text[start:].strip():
         found.append((start, len(text.rstrip())))
     return found
+
+
+def _routine(text: str, start: int, end: int) -> re.Match[str] | None:
+    """Return the start of a statement that defines something."""
+    return _ROUTINE.match(re.sub(r"--[^\n]*", "", text[start : min(start + _PREFIX_CHARS, end)]))
 
 
 # --- CSS --------------------------------------------------------------------------------------------------------------
