@@ -433,7 +433,7 @@ ROWS: tuple[PastedForm, ...] = (
         ("grep -n 'line' a.py", "a.py?line"), ('grep -rn "int \\(x\\|y\\);" src/', "src/?int (x|y);"),
         ("rg -i 'LINE|y' a.py", "a.py?(?i)LINE|y"), ("fgrep -w int src/a.c", "src/a.c?\\b(?:int)\\b"),
         targets=_searched),
-    _row("git diff", Rank.BESIDE, rf"^(?:\$\s)?git\sdiff\s(?P<revision>[\w~^@{{}}./-]{{1,100}})\s(?:--\s)?(?P<path>\S{{1,500}})$",
+    _row("git diff", Rank.BESIDE, r"^(?:\$\s)?git\sdiff\s(?P<revision>[\w~^@{}./-]{1,100})\s(?:--\s)?(?P<path>\S{1,500})$",
         ("git diff HEAD~3 -- src/a.py", "src/a.py@HEAD~3.."), targets=_changed),
     _row("option of an editor, a pager or git", Rank.APART, rf"(?:^|\s)(?:\+|-[lnrL]\s?|--(?:line|line-range|range|lines|goto-line|line-number)[\s=]){LINE}(?:[:,-](?:\+(?P<count>{N})|{LAST}))?(?=[\s:])",
         ("vim +3 a.py", "a.py:3"), ("idea --line 42 src/a.c", "src/a.c:42"), ("bat --line-range 10:20 a.py", "a.py:10-20"),

@@ -140,12 +140,14 @@ def _dockerfile_stages(lines: list[str]) -> list[Definition]:
 # --- SQL --------------------------------------------------------------------------------------------------------------
 
 _SQL_PIECE = re.compile(
-    r"""--[^\n]*|/\*.*?(?:\*/|\Z)|'[^']*'?|"[^"]*"?|`[^`]*`?|(\$\w*\$).*?(?:\1|\Z)|;|\bBEGIN\b|\bCASE\b|\bEND\b|^GO[ \t\r]*$""",
+    r"""--[^\n]*|/\*.*?(?:\*/|\Z)|'[^']*'?|"[^"]*"?|`[^`]*`?|(\$\w*\$).*?(?:\1|\Z)|;|\bBEGIN\b|\bCASE\b|\bEND\b"""
+    r"""|^GO[ \t\r]*$""",
     re.DOTALL | re.IGNORECASE | re.MULTILINE,
 )
 _SQL_NAME = r"""(?:"[^"]+"|`[^`]+`|\[[^\]]+\]|[\w$#@]+)"""
 _CREATE = re.compile(
-    rf"""[ \t]*(?:CREATE|ALTER(?=\s+(?:PROC|FUNCTION|TRIGGER|VIEW)))\s+(?:OR\s+(?:REPLACE|ALTER)\s+)?(?:(?:GLOBAL|LOCAL|TEMP|TEMPORARY|UNLOGGED|UNIQUE|CLUSTERED|
+    rf"""[ \t]*(?:CREATE|ALTER(?=\s+(?:PROC|FUNCTION|TRIGGER|VIEW)))\s+
+    (?:OR\s+(?:REPLACE|ALTER)\s+)?(?:(?:GLOBAL|LOCAL|TEMP|TEMPORARY|UNLOGGED|UNIQUE|CLUSTERED|
     NONCLUSTERED|MATERIALIZED|RECURSIVE|VIRTUAL|EXTERNAL|FOREIGN|CONSTRAINT|DEFINER\s*=\s*\S+)\s+)*
     (TABLE|VIEW|INDEX|FUNCTION|PROCEDURE|PROC|TRIGGER|TYPE|SCHEMA|DATABASE|SEQUENCE|DOMAIN|EXTENSION|ROLE|USER|POLICY)\s+
     (?:CONCURRENTLY\s+)?(?:IF\s+NOT\s+EXISTS\s+)?({_SQL_NAME}(?:\s*\.\s*{_SQL_NAME})*)""",
