@@ -163,7 +163,7 @@ PARSING_BUILTINS = {"compile", "eval", "exec"}
 BUDGETS = {
     "core": (24_030, 20_000),
     "documents": (6_450, 6_450),
-    "languages": (4_000, 4_000),
+    "languages": (2_560, 2_560),
     "families": (2_300, 2_300),
     "http": (3_890, 3_200),
     "remote": (1_449, 1_200),

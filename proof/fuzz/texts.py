@@ -192,14 +192,10 @@ class Forged(FileTarget):
         ]
 
     def open(self) -> None:
-        from eyespan.dialects.native.rows import SEPARATORS, Style
+        from eyespan.dialects.native.rows import Style
 
         super().open()
-        self.tools = [
-            (self.workspace.tool("native", separator=name, numbers=every), Style(separator, every))
-            for name, separator in SEPARATORS.items()
-            for every in (0, 1, 5)
-        ]
+        self.tools = [(self.workspace.tool("native", numbers=every), Style(every)) for every in (0, 1, 5)]
 
     def check(self, data: bytes) -> str:
         dice = dice_of(data)

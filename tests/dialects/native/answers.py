@@ -176,15 +176,15 @@ def _rows(header, runs, style):
 def _ungutter(row, number, column, is_first, style):
     if not style.every:
         return row
-    if row.startswith(f"{number}*{style.separator}"):  # a match of a search
-        return row[len(f"{number}*{style.separator}") :]
+    if row.startswith(f"{number}*\t"):  # a match of a search
+        return row[len(f"{number}*\t") :]
     if column > 1:
-        lead = f"{number}:{column}{style.separator}"
+        lead = f"{number}:{column}\t"
     elif is_first or number % style.every == 0:
-        lead = f"{number}{style.separator}"
+        lead = f"{number}\t"
     elif not row:
         return row
     else:
-        lead = style.separator
+        lead = "\t"
     assert row.startswith(lead), (row, lead)
     return row[len(lead) :]

@@ -116,28 +116,11 @@ def test_truth_may_be_written_as_text(root):
         )
 
 
-def test_the_targets_after_the_first_hundred_are_left_to_further_calls(tmp_path):
-    names = [f"f{number:04}.txt" for number in range(150)]
-    for name in names:
-        (tmp_path / name).write_text("x\n")
+def test_more_than_a_hundred_targets_are_refused(tmp_path):
     with Workspace(tmp_path) as workspace:
-        tool = workspace.tool("native")
-        first = tool.call({"files": names})
-        second = tool.call({"files": first.structured["left_out"]})
+        reply = workspace.tool("native").call({"files": [f"f{number}.txt" for number in range(101)]})
 
-    read = [part["path"] for reply in (first, second) for part in reply.structured["parts"]]
-    assert read == names
-    assert "left_out" not in second.structured
-
-
-def test_the_list_of_further_targets_stays_within_the_budget(tmp_path):
-    names = [f"directory/file-{number:04}.txt" for number in range(3000)]
-    with Workspace(tmp_path) as workspace:
-        reply = workspace.tool("native").call({"files": names, "budget": 2000})
-
-    assert reply.structured["tokens"] <= 2200
-    assert len(reply.structured["left_out"]) >= 2900
-    assert " more as asked, from directory/file-" in reply.text
+    assert reply.text == "files names 101 targets; a call takes 100. Send the others in further calls"
 
 
 def test_a_budget_is_kept_within_its_limits(tmp_path):

@@ -47,16 +47,16 @@ def test_shown_lines_and_gaps_are_the_whole_text(methods, max_tokens, kept):
 
 
 def test_gaps_name_what_they_hide(tmp_path):
-    (tmp_path / "a.py").write_text(source([40] * 4))
+    (tmp_path / "a.py").write_text(source([60] * 3))
     with Workspace(tmp_path) as workspace:
         reply = workspace.tool("native").call({"files": "a.py::Harbour"})
 
     lines = reply.text.split("\n")
     assert lines[0].startswith("> a.py::Harbour 1-")
-    assert lines[-1].endswith(" def method_3(self, ship: str) -> int")
-    assert lines[-1].startswith(">… 132-")
+    assert lines[-1].endswith(" def method_2(self, ship: str) -> int")
+    assert lines[-1].startswith(">… 130-")
     assert reply.structured["left_out"] == [reply.structured["parts"][0]["next"]]
-    assert reply.structured["left_out"][0] == f"a.py:{line_numbers(reply)[-1] + 1}-172"
+    assert reply.structured["left_out"][0] == f"a.py:{line_numbers(reply)[-1] + 1}-190"
 
 
 @pytest.mark.parametrize("more", [{"budget": 100_000}, {}])

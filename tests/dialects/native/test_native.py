@@ -35,7 +35,6 @@ def test_the_definition_teaches_each_kind_of_selector(taught):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"separator": "dash"}, 'separator must be "tab" or "colon" or'),
         ({"numbers": -1}, "numbers must be"),
         ({"budget": 10}, "budget must be"),
     ],

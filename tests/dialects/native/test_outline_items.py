@@ -50,35 +50,6 @@ def test_the_outline_of_a_class(source, call):
     assert follow(call, "big.py::Class2", 150)[0] == rows_of(reply)
 
 
-def test_the_outline_of_a_class_has_the_first_lines_of_its_documentation(root, call):
-    source = '''\
-class Port:
-    """A port.
-
-    With ships.
-    """
-
-    # Opens it.
-    @property
-    def open(self, name: str,
-             depth: int) -> None:
-        return None
-
-    def close(self):
-        r"""
-        Close it "now".
-        """
-'''
-    (root / "port.py").write_text(source)
-    (root / "port.go").write_text("package p\n\n// Open opens the port.\nfunc Open() {\n}\n")
-
-    assert rows_of(call("port.py::Port", outline=True)) == [
-        *("1-16 class Port", '  "A port."', "  7-11 def open(self, name: str, depth: int) -> None", '    "Opens it."'),
-        *("  13-16 def close(self)", '    "Close it "now"."'),
-    ]
-    assert rows_of(call("port.go::Open", outline=True))[1] == '  "Open opens the port."'
-
-
 def test_the_outline_of_a_range(call):
     assert rows_of(call("src/lib.py:8-16", outline=True)) == [
         "  8-12 def berths(self)",

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from eyespan import Workspace
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.documents import NO_NUMBERS
-from eyespan.dialects.native.rows import SEPARATORS, Style
+from eyespan.dialects.native.rows import Style
 from eyespan.escape import visible
 from eyespan.selectors import Named, Target
 from tests.sizes import examples
@@ -63,12 +63,11 @@ names = st.lists(
     min_size=1,
     max_size=3,
 ).map("".join)
-styles = st.builds(Style, st.sampled_from(sorted(SEPARATORS.values())), st.sampled_from([0, 1, 5]))
-SETTING = {separator: name for name, separator in SEPARATORS.items()}
+styles = st.builds(Style, st.sampled_from([0, 1, 5]))
 
 
 def tool_of(root, style):
-    return Workspace(root).tool("native", separator=SETTING[style.separator], numbers=style.every)
+    return Workspace(root).tool("native", numbers=style.every)
 
 
 def document(style):

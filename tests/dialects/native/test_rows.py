@@ -25,13 +25,9 @@ from eyespan.model import CharRange, TextPart
         ({}, "4\tline 4\n5\tline 5\n6\tline 6"),
         ({"numbers": 5}, "4\tline 4\n5\tline 5\n\tline 6"),
         ({"numbers": 0}, "line 4\nline 5\nline 6"),
-        ({"numbers": 1, "separator": "colon"}, "4:line 4\n5:line 5\n6:line 6"),
-        ({"separator": "pipe", "numbers": 2}, "4|line 4\n|line 5\n6|line 6"),
-        ({"separator": "arrow", "numbers": 1}, "4→line 4\n5→line 5\n6→line 6"),
-        ({"separator": "blank", "numbers": 1}, "4 line 4\n5 line 5\n6 line 6"),
     ],
 )
-def test_numbers_and_separators_are_settings(root, settings, text):
+def test_the_distance_of_numbers_is_a_setting(root, settings, text):
     with Workspace(root) as workspace:
         reply = workspace.tool("native", **settings).call({"files": "a.py:4-6"})
 

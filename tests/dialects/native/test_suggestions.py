@@ -179,8 +179,5 @@ def test_all_files_of_a_name_are_listed_as_far_as_half_of_the_budget_reaches(tmp
         least = tool.call({"files": "__init__.py", "budget": 50})
 
     assert "near: src/part0/__init__.py, src/part1/__init__.py, " in wide.text
-    assert wide.text.endswith(",part198,part199}/__init__.py")
-    assert narrow.facts["tokens"] < 700
-    assert "__init__.py and src/{part" in narrow.text
-    assert narrow.text.endswith(" below src")
-    assert least.text.endswith("src/part9/__init__.py and 190 more: 190 below src")
+    assert narrow.facts["tokens"] < 700 < wide.facts["tokens"] < 3000
+    assert least.text.endswith("src/part9/__init__.py and 190 more")

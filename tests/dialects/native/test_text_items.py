@@ -64,7 +64,7 @@ def test_a_symbol_that_an_incomplete_outline_lacks_is_not_denied(root, call):
     assert call("notes.txt::gone").text == (
         ">! notes.txt::gone: no symbol gone found: files of this type have no outline; search with ?gone"
     )
-    assert call("whole.py::gone").text == ">! whole.py::gone: no symbol gone"
+    assert call("whole.py::gone").text == ">! whole.py::gone: no symbol gone found: search with ?gone"
 
 
 def test_an_outline_that_the_caller_holds_is_not_sent_again(root, call):

@@ -24,7 +24,7 @@ from eyespan.dialects.native.arguments import (
 from eyespan.dialects.native.call import answer
 from eyespan.dialects.native.holdings import Holdings
 from eyespan.dialects.native.items import describe
-from eyespan.dialects.native.rows import EVERY, SEPARATORS, Style
+from eyespan.dialects.native.rows import EVERY, Style
 from eyespan.engine import Engine
 from eyespan.errors import BadArguments, ReadError
 from eyespan.model import Lines, Reply, ReplyError, TextContent, ToolSpec
@@ -42,7 +42,6 @@ class Native(Dialect):
     )
     settings = {
         "budget": DEFAULT_BUDGET,
-        "separator": "tab",
         "numbers": EVERY,
         "fold": True,
         "remember": False,
@@ -50,7 +49,6 @@ class Native(Dialect):
         "anchors": False,
         "changes": False,
     }
-    choices = {"separator": tuple(SEPARATORS)}
 
     def _configure(self, settings: Mapping[str, Any]) -> None:
         budget, every = settings["budget"], settings["numbers"]
@@ -65,7 +63,7 @@ class Native(Dialect):
         if settings["anchors"] and every != 1:
             raise ValueError(f"anchors need a number on every line, not numbers={every!r}")
         self.budget = budget
-        self.style = Style(SEPARATORS[settings["separator"]], every, settings["anchors"])
+        self.style = Style(every, settings["anchors"])
         self.redact = bool(settings["redact"])
         self.folds, self.remembers = bool(settings["fold"]), bool(settings["remember"])
         self.holdings = Holdings()
@@ -151,13 +149,12 @@ def _selectors_reply(name: str, selectors: list[str]) -> Reply:
 
 
 def _description(style: Style, remembers: bool) -> str:
-    mark = {"\t": "tab", " ": "blank"}.get(style.separator, style.separator)
     if style.every == 0:
         numbers = "Lines come bare."
     elif style.every == 1:
-        numbers = f"Lines come as number{':anchor' if style.has_anchors else ''}, {mark}, text."
+        numbers = f"Lines come as number{':anchor' if style.has_anchors else ''}, tab, text."
     else:
-        numbers = f"Lines come as {mark}, text; every {_ordinal(style.every)} has its number before the {mark}."
+        numbers = f"Lines come as tab, text; every {_ordinal(style.every)} has its number before the tab."
     return (
         "Reads files, documents, images; many parts in one call, by selectors after the path: "
         "a.py:10-20,40- lines (40- to the end), app.log:-50 last lines, a.c:120:8 place, "

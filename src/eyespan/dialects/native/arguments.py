@@ -20,8 +20,7 @@ from eyespan.selectors.loose import loose_ranges
 LEAST_BUDGET = 50
 HIGHEST_BUDGET = 200_000
 MAX_FILES = 100
-"""The targets that one call reads; the others are listed as left out."""
-MAX_LISTED = 10_000
+"""The targets of one call."""
 MAX_CONTEXT = 50
 
 
@@ -54,8 +53,6 @@ class NativeArgs:
     """The caller names the budget."""
     context: int | None = None
     """The lines around each match of a search."""
-    later: tuple[str, ...] = ()
-    """The targets after the first `MAX_FILES`, as the caller wrote them."""
 
 
 def parse_arguments(arguments: Any, default_budget: int) -> NativeArgs:
@@ -71,11 +68,11 @@ def parse_arguments(arguments: Any, default_budget: int) -> NativeArgs:
     items = _listed(arguments.get("files"))
     if not items:
         raise _bad('files is required: a path, or several, as in ["a.py", "b.py:10-20"]')
-    if len(items) > MAX_LISTED:
-        raise _bad(f"files names {len(items)} targets; a call takes {MAX_LISTED}. Send the others in further calls")
+    if len(items) > MAX_FILES:
+        raise _bad(f"files names {len(items)} targets; a call takes {MAX_FILES}. Send the others in further calls")
     if part:
         items = [_with_part(item, part) for item in items]
-    asks = tuple([_ask(item) for item in items[:MAX_FILES]])
+    asks = tuple([_ask(item) for item in items])
     if notes:
         asks = tuple([_noted(ask, notes) for ask in asks[:1]]) + asks[1:]
     return NativeArgs(
@@ -87,7 +84,6 @@ def parse_arguments(arguments: Any, default_budget: int) -> NativeArgs:
         fresh=_is_true(arguments, "fresh"),
         has_budget=arguments.get("budget") is not None,
         context=_context(arguments.get("context")),
-        later=tuple([item if isinstance(item, str) and item else _ask(item).written for item in items[MAX_FILES:]]),
     )
 
 

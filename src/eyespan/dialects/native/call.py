@@ -59,8 +59,6 @@ AIM = 0.992
 LEAST_SHARE = 60
 """An item that would get less is left out, unless it is the first."""
 MAX_TRIED = 6
-LATER_SHARE = 4
-"""The part of the budget, one in so many, that the names of targets may take that a call has no place for."""
 
 
 def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallContext) -> Reply:
@@ -96,10 +94,6 @@ def _show(
     items: Sequence[Item], needs: Sequence[int], args: NativeArgs, max_tokens: int, context: CallContext
 ) -> tuple[Reply, list[Shown]]:
     """Return as much of the items as `max_tokens` allow, by the estimate."""
-    later: list[str] = []
-    if args.later:
-        later = _listed_later(args.later, max_tokens // LATER_SHARE)
-        max_tokens = max(1, max_tokens - sum([tokens.estimate(line) + 1 for line in later]))
     shares = needs
     if sum(needs) > max_tokens:
         shares = share(needs, max_tokens, [tokens.estimate(item.selector) + 1 for item in items])
@@ -112,7 +106,7 @@ def _show(
         else:
             left_out.append(item.selector)
     left = [*[selector for one in shown for selector in one.left], *left_out]
-    return _reply(shown, left, args.budget, "outlines " if args.outline else "", later, args.later), shown
+    return _reply(shown, left, args.budget, "outlines " if args.outline else ""), shown
 
 
 def _show_counted(
@@ -144,31 +138,11 @@ def _show_counted(
     return replace(best, measures={**best.measures, "tokens": best_cost}), best_shown
 
 
-def _listed_later(later: Sequence[str], max_tokens: int) -> list[str]:
-    """Return the lines for the targets that a call has no place for, as many as `max_tokens` allow."""
-    lines: list[str] = []
-    for at, written in enumerate(later):
-        max_tokens -= tokens.estimate(written) + 1
-        if max_tokens < 0:
-            rest = len(later) - at
-            return [*lines, own_lines.words(f"and {rest} more as asked, from {own_lines.quoted(written)} on")]
-        lines.append(own_lines.entry(written))
-    return lines
-
-
-def _reply(
-    shown: Sequence[Shown],
-    left: Sequence[str],
-    budget: int,
-    noun: str,
-    later_lines: Sequence[str] = (),
-    later: Sequence[str] = (),
-) -> Reply:
+def _reply(shown: Sequence[Shown], left: Sequence[str], budget: int, noun: str) -> Reply:
     lines = [line for one in shown for line in one.lines]
-    if left or later:
+    if left:
         lines += [own_lines.words(f"{noun}left out, over the budget of {budget}:"), *map(own_lines.entry, left)]
-        lines += later_lines
-    left = [*left, *[selector for one in shown for selector in one.folded], *later]
+    left = [*left, *[selector for one in shown for selector in one.folded]]
     text = own_lines.write(lines, own_lines.sign_for(lines))
     structured: dict[str, Any] = {"parts": [one.facts for one in shown], "tokens": 0, "budget": budget}
     measures: dict[str, Any] = {"lines": sum([one.facts.get("lines", 0) for one in shown])}

@@ -362,14 +362,14 @@ class PagesItem:
     def _page_lines(self, count: int) -> list[str]:
         """Return the lines of the first pages; the heading of each is a line of the tool itself."""
         style = self._view.style
-        separator = style.separator if style.every else ""
+        gutter = "\t" if style.every else ""
         lines: list[str] = []
         parts = list(zip(self._headings[:count], self._texts[:count], strict=True))
         if self._contents is not None:
             parts.insert(0, (self._contents.heading, self._contents.text))
         for heading, text in parts:
             lines.append(own_lines.words(heading))
-            lines += [f"{separator}{row}" if row else "" for row in text.split("\n")] if text else []
+            lines += [f"{gutter}{row}" if row else "" for row in text.split("\n")] if text else []
         return lines
 
     def _pages_selector(self, first: int, last: int) -> str:

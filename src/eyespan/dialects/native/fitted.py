@@ -106,7 +106,7 @@ def _written(frame: Frame, loaded: Loaded, chosen: Fitted, runs: Sequence[Sequen
         for at, row in enumerate(chosen.rows):
             if row.number in matches and row.column == 1:
                 text = chosen.texts[at]
-                formatted[at] = f"{frame.style.number(row, text)}*{frame.style.separator}{text}"
+                formatted[at] = f"{frame.style.number(row, text)}*\t{text}"
     lines: list[str] = []
     at = 0
     for run in runs:

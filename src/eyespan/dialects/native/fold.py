@@ -2,7 +2,7 @@
 
 The first lines are kept, because a definition starts with its signature, its documentation and its attributes, and so
 are the lines around those that were asked for. What is hidden is named by the symbols in it: `>… 35-62 def moor(self)`.
-If the signatures take more than three tenths of the share, one gap names several symbols. Shown lines and gaps together
+If the signatures take more than half of the share, one gap names several symbols. Shown lines and gaps together
 are the whole text. Pure.
 """
 
@@ -25,7 +25,7 @@ AROUND_KEPT = 8
 """The lines on both sides of a line that was asked for."""
 LEAST_HIDDEN = 3
 """Fewer lines are not hidden: their gap would cost as much."""
-GAPS_SHARE = 0.3
+GAPS_SHARE = 0.5
 """The most of the share that gaps take."""
 SIGNATURE_CHARS = 60
 MAX_NAMES = 24

@@ -37,7 +37,7 @@ _WORDS = {
     "revision": "revision rev ref commit gitref",
     "line": "line linenumber lineno",
     "column": "column col character",
-    "setting": "encoding linenumbers showlinenumbers numbers separator remember fold redact",
+    "setting": "encoding linenumbers showlinenumbers numbers remember fold redact",
     "ignored": "explanation description reason reasoning thought intent purpose taskprogress shouldreadentirefile"
     " readentirefile requiresapproval recursive depth maxdepth includebody outputmode n",
 }

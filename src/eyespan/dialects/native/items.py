@@ -204,9 +204,6 @@ class RowsItem:
 
 LEAST_SUGGESTIONS = 10
 """So many suggestions are shown within any budget."""
-MAX_NAMED_DIRECTORIES = 3
-MAX_GROUP = 50
-"""The directories of one group of suggestions."""
 
 
 def failure(
@@ -219,50 +216,14 @@ def failure(
         count = len(names)
         if max_tokens is not None and count > LEAST_SUGGESTIONS:
             count = max(LEAST_SUGGESTIONS, count_fitting(names, max_tokens // 2, tokens.estimate))
-        reason += f"; near: {', '.join(names[:count])}{_others(suggestions[count:], (max_tokens or 0) // 2)}"
+        more = len(names) - count
+        reason += f"; near: {', '.join(names[:count])}{f' and {more} more' if more else ''}"
         suggestions = suggestions[:count]
     text = f"{own_lines.quoted(short_name(written))}: {visible(reason)}"
     facts: dict[str, Any] = {"error": {"code": error.code, "message": text}}
     if suggestions:
         facts["near"] = list(suggestions)
     return FixedItem(written, [own_lines.failure(text)], facts, ReplyError(error.code, text))
-
-
-def _others(paths: Sequence[str], max_tokens: int) -> str:
-    """Return more paths that are near, those of neighbouring directories as `above/{one,other}/name`.
-
-    What exceeds `max_tokens` is counted by directory.
-    """
-    if not paths:
-        return ""
-    directories: dict[tuple[str, str], list[str]] = {}
-    for path in paths:
-        directory, _, name = path.rpartition("/")
-        above, _, directory = directory.rpartition("/")
-        directories.setdefault((above, name), []).append(directory)
-    groups = [
-        (above, found[at : at + MAX_GROUP], name)
-        for (above, name), found in directories.items()
-        for at in range(0, len(found), MAX_GROUP)
-    ]
-    groups.sort(key=lambda group: -len(group[1]))
-    written = [_grouped(*group) for group in groups]
-    count = count_fitting(written, max_tokens, tokens.estimate)
-    listed = ", ".join(map(own_lines.quoted, written[:count]))
-    left: dict[str, int] = {}
-    for above, found, _ in groups[count:]:
-        below = "/".join(above.split("/")[:2]) or "."
-        left[below] = left.get(below, 0) + len(found)
-    if not left:
-        return f" and {listed}"
-    most = sorted(left, key=lambda name: (-left[name], name))[:MAX_NAMED_DIRECTORIES]
-    counts = ", ".join([f"{left[name]} below {own_lines.quoted(name)}" for name in most])
-    return f"{' and ' * bool(listed)}{listed} and {sum(left.values())} more: {counts}"
-
-
-def _grouped(above: str, directories: Sequence[str], name: str) -> str:
-    middle = directories[0] if len(directories) == 1 else f"{{{','.join(directories)}}}"
-    return "/".join([part for part in (above, middle, name) if part])
 
 
 def describe(error: ReadError) -> str:

@@ -19,7 +19,6 @@ from eyespan.model import CharRange, Lines, TextPart
 from eyespan.search import first_true
 from eyespan.selectors import Range
 
-SEPARATORS = {"tab": "\t", "colon": ":", "pipe": "|", "arrow": "→", "blank": " "}
 EVERY = 1
 """The distance of numbered lines: every line, because edits that name lines need exact numbers."""
 
@@ -138,7 +137,6 @@ def extent(runs: Sequence[Sequence[Row]]) -> str:
 class Style:
     """The look of the gutter."""
 
-    separator: str = "\t"
     every: int = EVERY
     """Each line whose number this divides is numbered; 1: all, 0: none and no gutter."""
     has_anchors: bool = False
@@ -146,20 +144,20 @@ class Style:
 
     def format(self, rows: Sequence[Row], shown: Sequence[str] | None = None) -> list[str]:
         """Return one string for each row: its gutter and the text shown for it; None: its own."""
-        every, separator = self.every, self.separator
+        every = self.every
         texts = [row.text for row in rows] if shown is None else shown
         if not every:
             return list(texts)
         if every == 1:
-            return [f"{self.number(row, text)}{separator}{text}" for row, text in zip(rows, texts, strict=True)]
+            return [f"{self.number(row, text)}\t{text}" for row, text in zip(rows, texts, strict=True)]
         lines: list[str] = []
         for row, text, is_after_gap in zip(rows, texts, starts_after_gap(rows), strict=True):
             if row.column > 1:
-                lines.append(f"{row.number}:{row.column}{separator}{text}")
+                lines.append(f"{row.number}:{row.column}\t{text}")
             elif not lines or is_after_gap or row.number % every == 0:
-                lines.append(f"{row.number}{separator}{text}")
+                lines.append(f"{row.number}\t{text}")
             else:
-                lines.append(f"{separator}{text}" if text else "")
+                lines.append(f"\t{text}" if text else "")
         return lines
 
     def number(self, row: Row, text: str) -> str:

@@ -62,7 +62,7 @@ class TailItem:
         style = self._view.style
         if not style.every:
             return self._texts[at:]
-        return [f"{style.separator}{text}" if text else "" for text in self._texts[at:]]
+        return [f"\t{text}" if text else "" for text in self._texts[at:]]
 
     def show(self, max_tokens: int) -> Shown:
         count = len(self._rows)
