@@ -344,7 +344,8 @@ def _is_minor(directory: str) -> bool:
 
 def _ranked(survey: Survey, found: Mapping[str, FileSummary], accepts: Accepts) -> TreeMap:
     """Return the map of a tree, from the summaries of its files."""
-    counts = _counts(found.values())
+    # Nothing refers to a title; a word of it is a name of the source only by chance.
+    counts = _counts([one for path, one in found.items() if not _is_prose(path)])
     scored: list[tuple[float, MapFile]] = []
     rest: list[tuple[str, int]] = []
     directories: dict[str, list[int]] = {}
@@ -360,7 +361,7 @@ def _ranked(survey: Survey, found: Mapping[str, FileSummary], accepts: Accepts) 
             if own is None or not own.has_names:
                 rest.append((path, size))
                 continue
-            score, names, name_count = _score(own, counts)
+            score, names, name_count = _score(own, {} if _is_prose(path) else counts)
             share = _MINOR_SHARE if _is_minor(path) or _is_test(name) else 1.0
             scored.append((score * share, MapFile(path, size, names, name_count)))
         if count:
@@ -375,6 +376,10 @@ def _ranked(survey: Survey, found: Mapping[str, FileSummary], accepts: Accepts) 
         is_complete=survey.is_complete,
         scanned=len(found),
     )
+
+
+def _is_prose(path: str) -> bool:
+    return language_of(path) == "markdown"
 
 
 def _is_test(name: str) -> bool:
@@ -434,9 +439,9 @@ def _score(summary: FileSummary, counts: Mapping[int, int]) -> tuple[float, tupl
         count += 1
         if name in weights:
             continue
-        used = max(counts[_word_of(name)] >> _DEFINER_BITS, 1) - 1
+        used = max(counts.get(_word_of(name), 0) >> _DEFINER_BITS, 1) - 1
         # The name of a method is used by other classes too, so it counts less.
-        defined = counts[crc32(name.encode("utf-8", "replace"))] & _MAX_DEFINERS
+        defined = counts.get(crc32(name.encode("utf-8", "replace")), 1) & _MAX_DEFINERS
         weight = log2(1 + used) / defined * (1 if is_outer else 0.3) + (0.2 if is_outer else 0.05)
         weights[name] = (weight, line)
     names = sorted(weights, key=lambda name: (-weights[name][0], weights[name][1]))[:TOP_NAMES]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-MAX_BYTES = 16 * 1024
+MAX_BYTES = 64 * 1024
 """The first bytes of a file that are searched."""
 MAX_NAMES = 200
 """The names of one file; generated files define thousands."""
