@@ -22,8 +22,6 @@ def show(root: Path, dialect: str, arguments: dict[str, object]) -> None:
     shown = json.dumps(arguments, ensure_ascii=False).replace(f"{root}/", ".../")
     print(f"{BOLD}{dialect}{PLAIN} {DIM}{shown}{PLAIN}")
     text = as_object(reply.structured) if dialect == "workspace" and reply.structured else reply.text
-    if reply.error:
-        text = f"{reply.error.code}: {reply.error.message}"
     print("\n".join("    " + line for line in text.split("\n")).rstrip() + "\n")
 
 
@@ -106,10 +104,10 @@ def main() -> None:
         show(place, "native", {"files": ["escape", "../outside.txt", "server.pem"]})
         print("A symbol costs what it is long, not what its file is long:\n")
         show(place, "native", {"files": ["fleet.py::moor_200"]})
-        tools = {name: Workspace(place).tool(name) for name in ("native", "claude")}
+        tools = {name: Workspace(place).tool(name) for name in ("native", "claude@2.1")}
         symbol = tools["native"].call({"files": ["fleet.py::moor_200"]}).facts["tokens"]
-        whole = tools["claude"].call({"file_path": str(place / "fleet.py")}).facts["tokens"]
-        print(f"    {symbol:,} tokens; the first 2,000 lines of the file, as `claude` reads it, cost {whole:,}\n")
+        page = tools["claude@2.1"].call({"file_path": str(place / "fleet.py")}).facts["tokens"]
+        print(f"    {symbol:,} tokens; the first 2,000 lines of the file, as Claude Code 2.1 reads it, cost {page:,}\n")
 
     print("The same lines in the dialects that models already know:\n")
     show(SAMPLE, "codex", {"file_path": str(FILE), "offset": 20, "limit": 3})

@@ -50,39 +50,30 @@ def on_terminal(command: list[str]) -> str:
 
 
 def row(line: str, number: int) -> str:
-    """Draw one line of the image; spaces that would collapse become no-break spaces."""
-    spans, kind = [], "text"
+    """Draw one line of the image, without what exceeds it; spaces that would collapse become no-break spaces."""
+    spans, kind, room = [], "text", WIDTH
     for piece in re.split(r"(\x1b\[\dm)", line.expandtabs(8)):
         if piece in KINDS:
             kind = KINDS[piece]
-        elif piece:
-            spans.append(f'<tspan class="{kind}">{html.escape(piece).replace(" ", chr(0xA0))}</tspan>')
+        elif piece and room:
+            shown = piece if len(piece) <= room else f"{piece[: room - 1]}…"
+            spans.append(f'<tspan class="{kind}">{html.escape(shown).replace(" ", chr(0xA0))}</tspan>')
+            room -= len(shown)
     return f'<text x="16" y="{19 * number + 6}">{"".join(spans)}</text>'
 
 
 def drawn(title: str, lines: list[str]) -> str:
     """Return lines of a terminal as SVG."""
-    cut = [_cut(line.expandtabs(8)) for line in lines]
-    height = 19 * len(cut) + 22
+    height = 19 * len(lines) + 22
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH * 8 + 32} {height}" role="img">',
         f"<title>{title}</title>",
         f"<style>{STYLE}</style>",
         f'<rect class="back" x="0.5" y="0.5" width="{WIDTH * 8 + 31}" height="{height - 1}" rx="8"/>',
-        *(row(line, number) for number, line in enumerate(cut, 1)),
+        *(row(line, number) for number, line in enumerate(lines, 1)),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
-
-
-def _cut(line: str) -> str:
-    """Return a line without what exceeds the image; escape sequences have no width."""
-    width, kept = 0, []
-    for piece in re.split(r"(\x1b\[\dm)", line):
-        text = piece if piece in KINDS else piece[: WIDTH - width]
-        width += 0 if piece in KINDS else len(piece)
-        kept.append(text)
-    return "".join(kept) if width <= WIDTH else "".join(kept)[:-1] + "…"
 
 
 def image() -> str:
@@ -97,23 +88,22 @@ def compared() -> str:
     with tempfile.TemporaryDirectory() as directory:
         make_files(Path(directory))
         workspace = Workspace(directory)
-        host = workspace.tool("claude").call({"file_path": f"{directory}/fleet.py"})
+        host = workspace.tool("claude@2.1").call({"file_path": f"{directory}/fleet.py"})
         own = workspace.tool("native").call({"files": ["fleet.py::moor_200"]})
-    left = [*host.text.split("\n")[:8], "     …", "  2000\t    if boat.draught > 333:"]
-    right = own.text.split("\n")
+    before, after = host.facts["tokens"], own.facts["tokens"]
+    left = [*host.text.split("\n")[:8], "…", *host.text.split("\n")[-2:]]
+    left = [line if len(line) < 50 else f"{line[:48]}…" for line in left]
     rows = [
         "\x1b[1mWhat does moor_200 in fleet.py do?\x1b[0m  A file of 500 functions, 3,000 lines.",
         "",
-        f"{'the tool of a host':<52}eyespan",
-        _beside('\x1b[2mRead {"file_path": "fleet.py"}\x1b[0m', '\x1b[2mread {"files": ["fleet.py::moor_200"]}\x1b[0m'),
-        *[_beside(*pair) for pair in zip_longest(left, right, fillvalue="")],
+        _beside("Read, as in Claude Code 2.1", "read, of eyespan"),
+        _beside('\x1b[2m{"file_path": "fleet.py"}\x1b[0m', '\x1b[2m{"files": ["fleet.py::moor_200"]}\x1b[0m'),
+        *[_beside(*pair) for pair in zip_longest(left, own.text.split("\n"), fillvalue="")],
         "",
-        _beside(
-            f"\x1b[1m{host.facts['tokens']:,} tokens\x1b[0m",
-            f"\x1b[1m{own.facts['tokens']} tokens\x1b[0m",
-        ),
+        _beside(f"\x1b[1m{before:,} tokens\x1b[0m", f"\x1b[1m{after} tokens\x1b[0m"),
+        _beside(f"\x1b[1m{'█' * 48}\x1b[0m", "\x1b[1m▏\x1b[0m"),
     ]
-    return drawn("The same question to the tool of a host and to eyespan", rows)
+    return drawn("The same question to the tool of Claude Code and to eyespan", rows)
 
 
 def _beside(left: str, right: str) -> str:

@@ -627,7 +627,7 @@ def write_transcripts(directory, root):
         records = []
         for name in names:
             lines = (root / name).read_text().splitlines()[: None if name == "docs/guide.md" else 20]
-            answer = "".join([f"{n:6}\t{line}\n" for n, line in enumerate(lines, 1)])
+            answer = "".join([f"{n}\t{line}\n" for n, line in enumerate(lines, 1)])
             records += claude_code(root, root / name, {"limit": len(lines)}, answer, len(records))
         (directory / f"{number}.jsonl").write_text("".join([json.dumps(record) + "\n" for record in records]))
     return directory
