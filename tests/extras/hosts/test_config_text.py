@@ -120,3 +120,18 @@ def test_a_file_of_one_entry_is_bare_without_it():
     for form, keys in (("json", KEYS), ("toml", ("mcp_servers",)), ("yaml", ("extensions",))):
         alone = with_entry(form, "", keys, "eyespan", ENTRY)
         assert is_bare(form, without_entry(form, alone, keys, "eyespan"), keys)
+
+
+@pytest.mark.parametrize(
+    ("form", "keys", "text"),
+    [
+        ("json", KEYS, '{\r\n  // mine\r\n  "mcpServers": {\r\n    "a": {},\r\n  }\r\n}\r\n'),
+        ("toml", ("mcp_servers",), TOML.replace("\n", "\r\n")),
+        ("yaml", ("extensions",), YAML.replace("\n", "\r\n")),
+    ],
+)
+def test_lines_that_end_at_crlf_keep_their_ends(form, keys, text):
+    edited = with_entry(form, text, keys, "eyespan", ENTRY)
+
+    assert edited.count("\n") == edited.count("\r\n") > text.count("\n")
+    assert without_entry(form, edited, keys, "eyespan") == text

@@ -57,17 +57,19 @@ def test_a_file_that_setup_made_is_removed(home, untried, eyespan, name):
     assert not HOSTS[name].path.exists()
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 @pytest.mark.parametrize("name", HOSTS)
-def test_changes_made_after_setup_stay(home, untried, eyespan, name):
+def test_changes_made_after_setup_stay(home, untried, eyespan, name, end):
     host = HOSTS[name]
     host.path.parent.mkdir(parents=True, exist_ok=True)
-    host.path.write_text(CONFIGS[host.form].replace("KEY", host.keys[0]))
+    config = CONFIGS[host.form].replace("KEY", host.keys[0]).encode().replace(b"\n", end)
+    host.path.write_bytes(config)
     eyespan("setup", name)
-    host.path.write_text(host.path.read_text().replace("mine", "changed"))
+    host.path.write_bytes(host.path.read_bytes().replace(b"mine", b"changed"))
 
     eyespan("setup", name, "--remove")
 
-    assert host.path.read_text() == CONFIGS[host.form].replace("KEY", host.keys[0]).replace("mine", "changed")
+    assert host.path.read_bytes() == config.replace(b"mine", b"changed")
 
 
 def test_the_server_is_started_and_read_from(home, eyespan):

@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 Format = Literal["json", "toml", "yaml"]
@@ -21,7 +20,8 @@ Entry = Mapping[str, Any]
 def with_entry(form: Format, text: str, keys: Sequence[str], name: str, entry: Entry) -> str:
     """Return the text with the entry `name` below `keys`, in place of one that is there."""
     bare = without_entry(form, text, keys, name)
-    edited = {"json": _add_json, "toml": _add_toml, "yaml": _add_yaml}[form](bare, keys, name, entry)
+    add = {"json": _add_json, "toml": _add_toml, "yaml": _add_yaml}[form]
+    edited = _edited(bare, lambda text: add(text, keys, name, entry))
     if form != "yaml" and entry_of(form, edited, keys, name) != entry:
         raise ValueError("the file has a form that cannot be edited safely")
     return edited
@@ -29,7 +29,15 @@ def with_entry(form: Format, text: str, keys: Sequence[str], name: str, entry: E
 
 def without_entry(form: Format, text: str, keys: Sequence[str], name: str) -> str:
     """Return the text without the entry; the same text if it has none."""
-    return {"json": _remove_json, "toml": _remove_toml, "yaml": _remove_yaml}[form](text, keys, name)
+    remove = {"json": _remove_json, "toml": _remove_toml, "yaml": _remove_yaml}[form]
+    return _edited(text, lambda text: remove(text, keys, name))
+
+
+def _edited(text: str, edit: Callable[[str], str]) -> str:
+    """Edit a text; if all of its lines end at CRLF, those of the result do."""
+    lf_text = text.replace("\r\n", "\n")
+    is_crlf = "\r" in text and lf_text.replace("\n", "\r\n") == text
+    return edit(lf_text).replace("\n", "\r\n") if is_crlf else edit(text)
 
 
 def entry_of(form: Format, text: str, keys: Sequence[str], name: str) -> Any:
@@ -54,80 +62,65 @@ def is_bare(form: Format, text: str, keys: Sequence[str]) -> bool:
 
 # --- JSON with comments ----------------------------------------------------------------------------------------------
 
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|[{}\[\]:,]|[^\s{}\[\]:,"/]+', re.DOTALL)
+_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_LAST_COMMA = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[}\]])')
+_SPACE = re.compile(r"\s*")
+_DECODER = json.JSONDecoder()
 
 
-@dataclass(frozen=True, slots=True)
-class _Member:
-    key: str
-    start: int
-    value: int
-    end: int
-    """After the value, and after the comma that follows it."""
-
-
-def _tokens(text: str, start: int = 0) -> Iterator[tuple[str, int, int]]:
-    for token in _TOKEN.finditer(text, start):
-        if not token[0].startswith(("//", "/*")):
-            yield token[0], token.start(), token.end()
-
-
-def _next_token(text: str, start: int) -> int:
-    return next(_tokens(text, start))[1]
-
-
-def _members(text: str, start: int) -> list[_Member]:
-    """Return the members of the object whose brace is at `start`."""
-    members: list[_Member] = []
-    depth, key, value = 0, ("", 0), -1
-    for token, at, end in _tokens(text, start):
-        if depth == 1 and value < 0 and token[0] == '"' and not key[0]:
-            key = (token, at)
-        elif depth == 1 and token == ":":
-            value = end
-        elif depth == 1 and token in ",}":
-            if key[0]:
-                stop = end if token == "," else at
-                members.append(_Member(_parse_json(key[0]), key[1], value, stop))
-            key, value = ("", 0), -1
-        if token in "{[":
-            depth += 1
-        elif token in "}]":
-            depth -= 1
-            if not depth:
-                return members
-    raise ValueError("the file is not valid JSON")
+def _blank(pattern: re.Pattern[str], text: str) -> str:
+    """Put spaces in place of what a pattern finds outside of strings, so that all positions stay."""
+    return pattern.sub(lambda match: match[1] or " " * len(match[0]), text)
 
 
 def _parse_json(text: str) -> Any:
-    pieces = [token for token, _, _ in _tokens(text)]
-    kept = [piece for piece, after in zip(pieces, [*pieces[1:], ""], strict=False) if piece != "," or after not in "}]"]
     try:
-        return json.loads(" ".join(kept) or "{}")
+        return json.loads(_blank(_LAST_COMMA, _blank(_COMMENT, text)).strip() or "{}")
     except (ValueError, RecursionError) as error:
         raise ValueError(f"the file is not valid JSON: {error}") from None
 
 
-def _object_at(text: str, keys: Sequence[str]) -> tuple[int, int]:
-    """Return where the brace of the innermost object below `keys` is, and how many of the keys lead there."""
+def _members(text: str, at: int) -> dict[str, tuple[int, int, int]]:
+    """Return the members of the object whose brace is at a position: where each begins, has its value, and ends."""
+    members = {}
+    at = _after_space(text, at + 1)
+    while text[at] != "}":
+        key, end = _DECODER.raw_decode(text, at)
+        value = _after_space(text, text.index(":", end) + 1)
+        _, end = _DECODER.raw_decode(text, value)
+        members[key] = (at, value, end)
+        at = _after_space(text, end)
+        at = _after_space(text, at + 1) if text[at] == "," else at
+    return members
+
+
+def _after_space(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
+def _object_at(text: str, keys: Sequence[str]) -> tuple[int, int, dict[str, tuple[int, int, int]]]:
+    """Return where the brace of the innermost object below `keys` is, how many of the keys lead there, its members."""
     value = _parse_json(text)
     if not isinstance(value, dict):
         raise ValueError("the file is not a JSON object")
-    at, depth = _next_token(text, 0), 0
-    for key in keys:
-        member = next((one for one in _members(text, at) if one.key == key), None)
-        if member is None:
-            break
+    text = _blank(_LAST_COMMA, _blank(_COMMENT, text))
+    at = _after_space(text, 0)
+    members = _members(text, at)
+    for depth, key in enumerate(keys):
+        if key not in members:
+            return at, depth, members
         value = value[key]
         if not isinstance(value, dict):
             raise ValueError(f"{key} is not an object")
-        at, depth = _next_token(text, member.value), depth + 1
-    return at, depth
+        at = members[key][1]
+        members = _members(text, at)
+    return at, len(keys), members
 
 
 def _add_json(text: str, keys: Sequence[str], name: str, entry: Entry) -> str:
     text = text if text.strip() else "{}\n"
-    at, depth = _object_at(text, keys)
+    at, depth, members = _object_at(text, keys)
     first, *below = [*keys[depth:], name]
     added: Any = entry
     for key in reversed(below):
@@ -136,28 +129,20 @@ def _add_json(text: str, keys: Sequence[str], name: str, entry: Entry) -> str:
     indent = step * (depth + 1)
     shown = json.dumps(added, indent=step, ensure_ascii=False).replace("\n", "\n" + indent)
     rest = text[at + 1 :]
-    is_empty = not _members(text, at)
-    end = f"\n{step * depth}{rest.lstrip()}" if is_empty and rest.lstrip().startswith("}") else rest
-    end = end if is_empty else f",{rest}"
-    return f"{text[: at + 1]}\n{indent}{json.dumps(first)}: {shown}{end}"
+    end = f"\n{step * depth}{rest.lstrip()}" if not members and rest.lstrip().startswith("}") else rest
+    return f"{text[: at + 1]}\n{indent}{json.dumps(first)}: {shown}{',' if members else ''}{end}"
 
 
 def _remove_json(text: str, keys: Sequence[str], name: str) -> str:
-    if not text.strip():
+    _, depth, members = _object_at(text, keys) if text.strip() else (0, -1, {})
+    if depth < len(keys) or name not in members:
         return text
-    at, depth = _object_at(text, keys)
-    if depth < len(keys):
-        return text
-    members = _members(text, at)
-    number = next((number for number, one in enumerate(members) if one.key == name), None)
-    if number is None:
-        return text
-    member = members[number]
-    start = len(text[: member.start].rstrip())
-    before, rest = text[:start], text[member.end :]
-    if number and number == len(members) - 1 and text[member.end - 1] != ",":
+    start, _, end = members[name]
+    before = text[:start].rstrip()
+    comma = re.compile(r"\s*,").match(_blank(_COMMENT, text), end)
+    if comma is None and next(iter(members)) != name:
         before = before.removesuffix(",")
-    return before + rest
+    return before + text[comma.end() if comma else end :]
 
 
 # --- TOML ------------------------------------------------------------------------------------------------------------

@@ -107,7 +107,7 @@ def _state(host: Host) -> str:
 
 
 def _read(path: Path) -> str:
-    return path.read_text("utf-8") if path.exists() else ""
+    return path.read_bytes().decode("utf-8") if path.exists() else ""
 
 
 def _entry_text(host: Host, command: Sequence[str]) -> str:
