@@ -37,6 +37,11 @@ class Native(Dialect):
     """The native dialect."""
 
     name = "native"
+    instructions = (
+        "One call takes several files, ranges (app.py:10-40, log:-50), symbols (app.py::Class.method) and searches "
+        "(src/?word), and answers within one budget. Images, PDF pages and notebooks are returned as such; office "
+        "files, sheets, mail, archives, databases and git revisions as text."
+    )
     summary = (
         "eyespan's own: many files and ranges in one call, selectors, a token budget, symbols, hashes, honest facts"
     )
