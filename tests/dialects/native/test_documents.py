@@ -24,8 +24,9 @@ def call():
 
 
 def text_of(lines):
-    """Return lines without their gutter, and no notes."""
-    return [re.sub(r"^(\d+(:\d+)?)?\t", "", line) for line in lines if not line.startswith(">")]
+    """Return lines without their gutter, and no notes and rows of outlines."""
+    rows = [line for line in lines if not re.match(r">|\d+(-\d+)? c", line)]
+    return [re.sub(r"^(\d+(:\d+)?)?\t", "", line) for line in rows]
 
 
 def follow(call, selector, budget):
@@ -95,6 +96,23 @@ def test_cells_by_number(call):
     assert reply.text.startswith("> notebooks/tides.ipynb:c2:1-5/5 #")
     assert "tide = 42" in reply.text
     assert "[image" not in reply.text
+
+
+def test_a_large_notebook_starts_with_its_outline(tmp_path):
+    cells = [{"cell_type": "code", "source": f"def load_{at}():\n" + "    x\n" * 40, "outputs": []} for at in range(20)]
+    (tmp_path / "a.ipynb").write_text(json.dumps({"nbformat": 4, "metadata": {}, "cells": cells}))
+    cells[3]["source"] += '<cell id="x">\n'
+    (tmp_path / "forged.ipynb").write_text(json.dumps({"nbformat": 4, "metadata": {}, "cells": cells}))
+    with Workspace(tmp_path) as workspace:
+        native = workspace.tool("native")
+        shown = native.call({"files": "a.ipynb", "budget": 1500})
+        forged = native.call({"files": "forged.ipynb", "budget": 1500})
+
+    lines = shown.text.split("\n")
+    assert lines[0].startswith(">outline of a.ipynb, 840 lines, ")
+    assert lines[1:4] == ["1-42 c1 def load_0()", "43-84 c2 def load_1()", "85-126 c3 def load_2()"]
+    assert lines[21].startswith("> a.ipynb:1-")
+    assert forged.text.startswith("> forged.ipynb:1-")
 
 
 def test_the_outline_of_a_notebook_names_headings_and_definitions(tmp_path):

@@ -46,6 +46,14 @@ def _survey_of(files, reads, versions=None):
     return survey_with
 
 
+def test_the_words_of_titles_are_no_names():
+    files = {**FILES, "README.md": b"# Engine\n# make_engine\n# Lonely\n"}
+
+    found = MapCache().make(_survey_of(files, []))
+
+    assert [file.path for file in found.files][:2] == ["core.py", "README.md"]
+
+
 def test_files_are_ranked_by_the_use_of_their_names():
     found = MapCache().make(_survey_of(FILES, []))
 

@@ -6,9 +6,11 @@ whole; the rest of what does not fit is offered as a selector that names the par
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -33,13 +35,14 @@ from eyespan.dialects.native.wanted import WHOLE, Wanted, want_ranges
 from eyespan.dialects.pieces import TABLE_ROWS, Choice, choose, pages_of, row_window, symbol_ranges
 from eyespan.errors import Cancelled, NoSuchPart, PastEnd, ReadError, TimedOut
 from eyespan.escape import visible
-from eyespan.model import Content, Document, DocumentOptions, ImageContent, ImagePart, NotePart
+from eyespan.model import Content, Document, DocumentOptions, ImageContent, ImagePart, NotebookOptions, NotePart
 from eyespan.opened import Opened
 from eyespan.selectors import Cells, Enclosing, Named, Pages, Ranges, SymbolPiece, Target, write_target
 
 if TYPE_CHECKING:
     from eyespan.dialects.native.items import Item, View
     from eyespan.dialects.native.searches import Search
+    from eyespan.outline import Outline
 
 
 IMAGE_PAGES = 4
@@ -122,7 +125,8 @@ def plan_document(
     rows = document.extra.get("rows_returned")
     if target.piece is None and rows is not None:
         bare = replace(bare, piece=Named(f"rows {rows[0]}-{rows[1]}"))
-    plan = _held_plan(document, bare, choice, view, opened.context)
+    outline = partial(_cells_outline, opened) if kind.parts == "cells" and target.piece is None else None
+    plan = _held_plan(document, bare, choice, view, opened.context, outline)
     return replace(plan, more=_rows_left(document, target))
 
 
@@ -171,6 +175,27 @@ def _outline_plan(opened: Opened, bare: Target, choice: Choice, view: View) -> T
     return replace(plan, wanted=replace(plan.wanted, notes=(f"this is the outline: {note}", *plan.wanted.notes)))
 
 
+def _cells_outline(opened: Opened, text: str) -> Outline | None:
+    """Return the headings and definitions of a notebook, each with the lines of its cell in the text of all cells."""
+    from eyespan.outline import Outline, Symbol
+
+    try:
+        document = opened.read(options=DocumentOptions(notebook=NotebookOptions(is_outline=True)))
+    except (errors.SystemFailure, errors.TooMuchMemory):
+        return None
+    starts = [number for number, line in enumerate(text.split("\n"), 1) if line.startswith('<cell id="')]
+    if len(starts) != document.extra["total_cells"]:
+        return None  # a line of a cell looks like the start of one
+    starts.append(text.count("\n") + 1)
+    symbols = []
+    for row in "".join([part.text for part in document.parts if isinstance(part, NotePart)]).split("\n"):
+        found = re.match(r"c([1-9][0-9]{0,8}) ", row)
+        if found and int(found[1]) < len(starts):
+            first, last = starts[int(found[1]) - 1], starts[int(found[1])] - 1
+            symbols.append(Symbol(row, row, "heading", line=first, first=first, last=last, depth=0, signature=row))
+    return Outline(symbols=tuple(symbols), how="shape", language="", is_complete=True)
+
+
 def _drawn(opened: Opened) -> tuple[tuple[Content, ...], str]:
     """Return the image of a drawing and a note; the note alone if there is no image."""
     try:
@@ -196,10 +221,17 @@ def _check_range(target: Target, choice: Choice, document: Document) -> None:
         raise PastEnd(target.path, part="page", wanted=str(first), document="the PDF", total=extra["total_pages"])
 
 
-def _held_plan(document: Document, bare: Target, choice: Choice, view: View, context: CallContext) -> TextPlan:
+def _held_plan(
+    document: Document,
+    bare: Target,
+    choice: Choice,
+    view: View,
+    context: CallContext,
+    outline: Callable[[str], Outline | None] | None = None,
+) -> TextPlan:
     context.charge(sum([sys.getsizeof(part.text) for part in document.parts if isinstance(part, NotePart)]))
     whole, images = joined(document, bare)
-    text = HeldText(document, whole, context)
+    text = HeldText(document, whole, context, outline)
     piece = bare.piece
     is_one_part = isinstance(piece, (Cells, Pages)) and piece.first == piece.last
     blocks = () if choice.within or document.kind == "pdf" else tuple(images)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -83,8 +84,15 @@ class HeldText:
     The call pays for every read of it.
     """
 
-    def __init__(self, document: Document, text: str, context: CallContext) -> None:
+    def __init__(
+        self,
+        document: Document,
+        text: str,
+        context: CallContext,
+        outline: Callable[[str], Outline | None] | None = None,
+    ) -> None:
         self.facts = document.facts
+        self._outline = outline
         self._document = document
         self._text = text
         self._context = context
@@ -101,7 +109,7 @@ class HeldText:
         return part, self._document
 
     def outline(self) -> Outline | None:
-        return None
+        return None if self._outline is None else self._outline(self._text)
 
     def drop_buffers(self) -> None:
         """Do nothing: the text is held whole."""
