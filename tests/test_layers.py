@@ -162,7 +162,7 @@ PARSING_BUILTINS = {"compile", "eval", "exec"}
 
 BUDGETS = {
     "core": (23_930, 20_000),
-    "documents": (6_450, 6_450),
+    "documents": (6_790, 6_790),
     "languages": (2_670, 2_670),
     "families": (2_300, 2_300),
     "http": (3_890, 3_200),

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import pypdfium2
@@ -12,16 +15,56 @@ HYPHENS = "\ufffe\x02"
 """pdfium writes these for a hyphen at the end of a line."""
 
 
-class PlainText:
-    """The text of pages as it is in the layer."""
+@dataclass(slots=True)
+class DecodedPage:
+    """A decoded page; of a damaged one there are only facts."""
 
-    def page(self, page: pypdfium2.PdfPage, layer: Any) -> str:
-        """Return the text of a page."""
+    facts: dict[str, Any]
+    draft: Any = None
+    """None: there is no text, or it cannot be read; a str is shown as it is."""
+    additions: list[str] = field(default_factory=list)
+    """Lines after its text."""
+    image: bytes = b""
+
+
+class PageText:
+    """The text of pages as it is in the layer. An extra overrides the steps to show more."""
+
+    def select(self, document: pypdfium2.PdfDocument, params: Mapping[str, Any]) -> tuple[int, int, dict[str, Any]]:
+        """Return the first and the last page to decode, and facts about the file."""
+        return params["first"], params["last"] or len(document), {}
+
+    def page(self, page: pypdfium2.PdfPage, layer: Any) -> Any:
+        """Return the draft of a page. As `str` it is the text in the order of the layer."""
         return clean(characters(layer))
 
-    def texts(self, drafts: list[str | None], first: int) -> tuple[list[str], dict[str, Any]]:
-        """Return the texts as they are."""
+    def complete(
+        self,
+        made: DecodedPage,
+        document: pypdfium2.PdfDocument,
+        page: pypdfium2.PdfPage,
+        layer: Any,
+        *,
+        may_draw: bool,
+    ) -> None:
+        """Add to a page what it holds beside its text. With `may_draw`, the fact `unreadable` asks for its image."""
+
+    def texts(self, drafts: list[Any], first: int) -> tuple[list[str], dict[str, Any]]:
+        """Return the text of each page, "" for None, and facts about all; `first` is the number of the first page."""
         return [draft or "" for draft in drafts], {}
+
+
+@contextmanager
+def loaded(document: pypdfium2.PdfDocument, number: int) -> Iterator[tuple[pypdfium2.PdfPage, Any]]:
+    """Load a page, counted from 1, and its text layer. Raises: PdfiumError."""
+    page, layer = document[number - 1], None
+    try:
+        layer = pdfium.FPDFText_LoadPage(page.raw)
+        yield page, layer
+    finally:
+        if layer:
+            pdfium.FPDFText_ClosePage(layer)
+        page.close()
 
 
 def characters(layer: Any) -> str:

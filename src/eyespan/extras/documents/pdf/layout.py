@@ -9,32 +9,53 @@ text from line to line is put in order by its columns. Pages with much right-to-
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
+
+import pypdfium2
 
 from eyespan.decoders import pdf
-from eyespan.decoders.pdf_text import characters, clean
+from eyespan.decoders.pdf_text import DecodedPage, PageText, characters, clean, loaded
+from eyespan.extras.documents.pdf import additions
 from eyespan.extras.documents.pdf.columns import in_columns
+from eyespan.extras.documents.pdf.legible import unreadable_text
 from eyespan.extras.documents.pdf.structure import Draft, Line, column_lines, lines_of, texts_of
 from eyespan.extras.documents.pdf.tables import Table, blocks_of
 from eyespan.extras.documents.pdf.words import RAISED, is_one_column, is_right_to_left, read_words, rows_of
 
-if TYPE_CHECKING:
-    import pypdfium2
-
-
 _DIGITS = re.compile(r"[0-9]+")
+MAX_SUGGESTED = 200
+"""The titles that one which does not exist is compared with."""
 MAX_WORDS = 20_000
 """A page with more words is shown as it is."""
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    """Decode pages as `decoders.pdf` does, with their structure. Raises: Unreadable."""
-    return pdf.decode(file, params, MarkdownLayout())
+    """Decode pages as `decoders.pdf` does; with `layout`, as Markdown with all that they hold beside their text.
+
+    With `section`, the pages are those of the bookmark of that name, or of the heading in a file without bookmarks.
+    With `outline`, the fact `outline` lists them and there are no pages.
+
+    Raises: Unreadable.
+    """
+    return pdf.decode(file, params, MarkdownText() if params.get("layout") else None)
 
 
-class MarkdownLayout:
-    """The layout of the pages of a file."""
+class MarkdownText(PageText):
+    """The text of the pages of a file, laid out, with form values, links and annotations."""
+
+    def select(self, document: pypdfium2.PdfDocument, params: Mapping[str, Any]) -> tuple[int, int, dict[str, Any]]:
+        first, last, facts = super().select(document, params)
+        if params.get("section") or params.get("outline"):
+            entries = additions.bookmarks(document) or self._headings(document, params["seconds"] / 2)
+            if params.get("outline"):
+                return 1, 0, {"outline": entries}
+            section = additions.section_pages(entries, params["section"], len(document))
+            if section is None:
+                return 1, 0, {"sections": [title[:200] for _, title, _ in entries[:MAX_SUGGESTED]]}
+            return section[1], section[2], {"section": list(section)}
+        return first, last, additions.lists(document) if first == 1 and params["last"] is None else facts
 
     def page(self, page: pypdfium2.PdfPage, layer: Any) -> Draft:
         """Return the lines of a page."""
@@ -45,9 +66,43 @@ class MarkdownLayout:
         except (ArithmeticError, ValueError, IndexError):
             return Draft(plain)  # boxes of a damaged file can have any numbers, also none
 
+    def complete(
+        self,
+        made: DecodedPage,
+        document: pypdfium2.PdfDocument,
+        page: pypdfium2.PdfPage,
+        layer: Any,
+        *,
+        may_draw: bool,
+    ) -> None:
+        made.additions = additions.page_additions(document, page, layer)
+        made.facts["label"] = additions.label(document, made.facts["page"] - 1)
+        reason = unreadable_text(page, layer, str(made.draft))
+        if reason in ("ocr", "unmapped", "garbage") or (reason and may_draw):
+            made.facts["unreadable"] = reason
+        if reason == "garbage":
+            made.draft = None
+        elif reason == "ocr":
+            made.draft = str(made.draft)  # the places of recognised words are not exact enough for a layout
+
     def texts(self, drafts: list[Draft | str | None], first: int) -> tuple[list[str], dict[str, Any]]:
         """Return the text of each page in Markdown, and facts about all of them."""
         return texts_of([one if isinstance(one, Draft) else Draft(one or "") for one in drafts], first)
+
+    def _headings(self, document: pypdfium2.PdfDocument, seconds: float) -> list[tuple[int, str, int]]:
+        """Return level, title and page of the headings in the text, of as many pages as `seconds` allow."""
+        end = time.monotonic() + seconds
+        drafts: list[Draft | str | None] = []
+        for number in range(1, len(document) + 1):
+            try:
+                with loaded(document, number) as (page, layer):
+                    drafts.append(self.page(page, layer))
+            except (pypdfium2.PdfiumError, ValueError, OSError):
+                drafts.append(None)
+            if time.monotonic() > end:
+                break
+        headings: list[tuple[int, str, int]] = self.texts(drafts, 1)[1]["headings"]
+        return headings
 
 
 def _lines(page: pypdfium2.PdfPage, layer: Any, text: str, plain: str) -> list[Line]:

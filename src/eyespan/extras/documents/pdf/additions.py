@@ -19,6 +19,8 @@ import pypdfium2.raw as pdfium
 MAX_ENTRIES = 10_000
 """The fields, links and annotations of a page that are read, and the options of a list; each takes some 0.1 ms."""
 SIZES_SECONDS = 1.0
+MAX_LISTED = 60
+"""The bookmarks, attachments and signatures that are listed before the first page; the others are counted."""
 MAX_BOOKMARKS = 20_000
 MAX_DEPTH = 64
 MAX_TITLE_CHARS = 200
@@ -50,7 +52,7 @@ _BUTTONS = (pdfium.FPDF_FORMFIELD_CHECKBOX, pdfium.FPDF_FORMFIELD_RADIOBUTTON)
 _CHOICES = (pdfium.FPDF_FORMFIELD_COMBOBOX, pdfium.FPDF_FORMFIELD_LISTBOX)
 
 
-def page_extras(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, layer: Any) -> list[str]:
+def page_additions(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, layer: Any) -> list[str]:
     """Return the lines about the fields, links and annotations of a page. `layer` is its text, or None."""
     fields: dict[str, None] = {}
     links: list[str] = []
@@ -259,6 +261,22 @@ def signatures(document: pypdfium2.PdfDocument, limit: int) -> tuple[list[str], 
             )
             details.append(", ".join([part for part in parts if part]) or "without details")
     return details, total
+
+
+def lists(document: pypdfium2.PdfDocument) -> dict[str, Any]:
+    """Return the first bookmarks, attachments and signatures of a file, and the number of each."""
+    entries = bookmarks(document)
+    listed = [(level, shortened(title, MAX_TITLE_CHARS), page) for level, title, page in entries[:MAX_LISTED]]
+    files, file_count = attachments(document, MAX_LISTED)
+    signed, signature_count = signatures(document, MAX_LISTED)
+    return {
+        "bookmarks": listed,
+        "attachments": files,
+        "signatures": signed,
+        "total_bookmarks": len(entries),
+        "total_attachments": file_count,
+        "total_signatures": signature_count,
+    }
 
 
 _TIME = re.compile(r"D:(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:Z|([+-]\d\d)'?(\d\d)?'?)?.*")

@@ -7,8 +7,8 @@ import io
 import pytest
 
 from eyespan import Workspace
-from eyespan.decoders import pdf, pdf_extras
-from eyespan.decoders.pdf_extras import section_pages
+from eyespan.extras.documents.pdf import additions, layout
+from eyespan.extras.documents.pdf.additions import section_pages
 from tests.readers.pdf_files import pages, stream, words
 
 
@@ -28,7 +28,7 @@ def annotated(entries, *, is_form=False, text="words"):
 def decoded(data):
     """Return the facts and the text of the first page."""
     params = {"first": 1, "last": None, "max_pages": 1, "images": False, "max_px": 9, "max_bytes": 1 << 24}
-    facts, blobs = pdf.decode(io.BytesIO(data), {**params, "max_text_chars": 10**7, "layout": True, "seconds": 60})
+    facts, blobs = layout.decode(io.BytesIO(data), {**params, "max_text_chars": 10**7, "layout": True, "seconds": 60})
     return facts, blobs[0].decode()
 
 
@@ -101,7 +101,7 @@ def test_all_fields_and_notes_of_a_page_are_shown(tmp_path):
 
 
 def test_entries_above_the_limit_are_counted(monkeypatch):
-    monkeypatch.setattr(pdf_extras, "MAX_ENTRIES", 3)
+    monkeypatch.setattr(additions, "MAX_ENTRIES", 3)
     data = annotated([f"/Subtype /Text /Contents (note {n}) /Rect [9 9 99 40]" for n in range(5)])
 
     text = decoded(data)[1]
@@ -111,7 +111,7 @@ def test_entries_above_the_limit_are_counted(monkeypatch):
 
 
 def test_a_string_above_the_limit_is_not_called_empty(monkeypatch):
-    monkeypatch.setattr(pdf_extras, "MAX_STRING_BYTES", 100)
+    monkeypatch.setattr(additions, "MAX_STRING_BYTES", 100)
     data = annotated([f"/Subtype /Widget /FT /Tx /T (story) /V ({'x' * 400}) /Rect [9 9 99 40]"], is_form=True)
 
     assert "- story: (400 characters, too long to be shown)" in decoded(data)[1]
@@ -125,7 +125,7 @@ def test_a_long_marked_text_is_cut_with_its_length():
 
 
 def test_marked_texts_that_take_too_long_are_counted(monkeypatch):
-    monkeypatch.setattr(pdf_extras, "QUOTES_SECONDS", 0.0)
+    monkeypatch.setattr(additions, "QUOTES_SECONDS", 0.0)
     data = annotated([f"/Subtype /Highlight /Rect [70 690 600 715] /Contents (note {n})" for n in range(2)])
 
     text = decoded(data)[1]
@@ -310,7 +310,7 @@ def test_other_dialects_show_the_text_alone(tmp_path, dialect):
     ],
 )
 def test_the_time_of_a_signature_is_readable(written, shown):
-    assert pdf_extras._time(written) == shown
+    assert additions._time(written) == shown
 
 
 def test_a_signature_has_a_line_with_time_reason_and_method(tmp_path):
