@@ -562,7 +562,7 @@ def test_messages_that_wait_have_a_limit_together(tree, monkeypatch):
         server._threads._blocked = 1  # no call is answered in one step
         found = []
         while lines:
-            server._stream._lines = [lines.pop(0)]
+            server._stream._received[:] = lines.pop(0)
             server._threads._has_ended = False
             server._stream._read_block = lambda: b""
             found.append(server._threads.next_job())

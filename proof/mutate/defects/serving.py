@@ -416,8 +416,8 @@ DEFECTS = (
     Defect(
         name="stdio: blank lines count as received requests",
         file=f"{SRC}/server/line_stream.py",
-        old="if line and not line.isspace()]",
-        new="if line is not None]",
+        old="            if line.strip():\n                return line\n",
+        new="            if line or end >= 0:\n                return line\n",
         tests="tests/server/test_line_stream.py -k arrive",
     ),
     Defect(

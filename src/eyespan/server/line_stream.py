@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import os
-import select
 import sys
 from _thread import allocate_lock
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
 """The longest line accepted. The official SDK has the same limit for the body of a request."""
 _READ_BYTES = 65536
-_MAX_VECTORS = 512
 _SMALL_BYTES = 65536
-_PIPE_BYTES = 1 << 20
-_F_SETPIPE_SZ = 1031
-_HAS_WRITEV = hasattr(os, "writev")
 
 
 class LineTooLong(Exception):
@@ -22,16 +17,17 @@ class LineTooLong(Exception):
 
 
 class LineStream:
-    """Reads lines from one descriptor and writes lines to another. One thread may read while others write."""
+    """Reads lines from one descriptor and writes lines to another. One thread may read while others write.
+
+    A buffered file of `io` has a lock, and a process that ends while another thread waits in it may crash.
+    """
 
     def __init__(self, fd_in: int, fd_out: int) -> None:
         self._in = fd_in
         self._out = fd_out
         self._writing = allocate_lock()
-        self._lines: list[bytes] = []
-        """The lines that have been received, the last one first; none of them is blank."""
-        self._start = bytearray()
-        """The start of the line after them."""
+        self._received = bytearray()
+        """What has been received after the last line."""
 
     @property
     def is_broken(self) -> bool:
@@ -40,29 +36,29 @@ class LineStream:
 
     def read_line(self) -> bytes | None:
         """Return the next line that is not blank, or None at the end. Raises: LineTooLong."""
-        while not self._lines:
-            block = self._read_block()
-            if not block:
-                line = bytes(self._start)
-                self._start.clear()
-                return line if line.strip() else None
-            self._take_block(block)
-        return self._lines.pop()
+        is_too_long = False
+        while True:
+            end = self._received.find(b"\n")
+            if end < 0 and (block := self._read_block()):
+                self._received += block
+                if len(self._received) > MAX_LINE_BYTES and b"\n" not in block:
+                    self._received.clear()
+                    is_too_long = True
+                continue
+            line = bytes(self._received if end < 0 else self._received[:end])
+            del self._received[: len(line) + 1]
+            if is_too_long:
+                raise LineTooLong
+            if line.strip():
+                return line
+            if end < 0:
+                return None
 
-    def _take_block(self, block: bytes) -> None:
-        """Divide a block, and what has been received before it, into lines. Raises: LineTooLong."""
-        if self._start or not block.endswith(b"\n"):
-            self._start += block
-            if b"\n" not in block:
-                if len(self._start) > MAX_LINE_BYTES:
-                    self._skip_line()
-                    raise LineTooLong
-                return
-            end = self._start.rindex(b"\n") + 1
-            block = bytes(self._start[:end])
-            del self._start[:end]
-        self._lines = [line for line in block.split(b"\n") if line and not line.isspace()]
-        self._lines.reverse()
+    def _read_block(self) -> bytes:
+        try:
+            return os.read(self._in, _READ_BYTES)
+        except OSError:
+            return b""
 
     def write_line(self, pieces: list[bytes]) -> bool:
         """Write the pieces and a line end. Returns False if this write found the stream broken."""
@@ -70,34 +66,18 @@ class LineStream:
 
     def write(self, pieces: list[bytes]) -> bool:
         """Write pieces of whole lines. Returns False if this write found the stream broken."""
-        # To copy a small answer takes less time than to make views of its pieces.
-        if not _HAS_WRITEV or sum(map(len, pieces)) <= _SMALL_BYTES:
+        if sum(map(len, pieces)) <= _SMALL_BYTES:  # of a large answer no copy is made
             pieces = [b"".join(pieces)]
         with self._writing:
-            if self._out >= 0:
-                try:
-                    _write_all(self._out, pieces)
-                except OSError:
-                    self._out = -1
-                    return False
-        return True
-
-    def _skip_line(self) -> None:
-        self._start.clear()
-        while block := self._read_block():
-            end = block.find(b"\n")
-            if end >= 0:
-                self._take_block(block[end:])
-                break
-
-    def _read_block(self) -> bytes:
-        while True:
             try:
-                return os.read(self._in, _READ_BYTES)
-            except BlockingIOError:
-                _wait_until_ready(self._in, for_writing=False)  # some hosts pass a non-blocking pipe
+                for piece in pieces if self._out >= 0 else ():
+                    view = memoryview(piece)
+                    while view:
+                        view = view[os.write(self._out, view) :]
             except OSError:
-                return b""
+                self._out = -1
+                return False
+        return True
 
 
 def take_standard_streams() -> tuple[int, int]:
@@ -119,45 +99,11 @@ def take_standard_streams() -> tuple[int, int]:
 
 
 def _private_copy(fd: int) -> int:
+    copy = os.dup(fd)
     if sys.platform == "win32":
         import msvcrt
 
-        copy = os.dup(fd)
         msvcrt.setmode(copy, os.O_BINARY)
-        return copy
-    import fcntl
-
-    copy = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
-    if sys.platform == "linux":
-        try:
-            # An answer of 100 KB then takes one write, instead of two waits for the host to read.
-            fcntl.fcntl(copy, _F_SETPIPE_SZ, _PIPE_BYTES)
-        except OSError:
-            pass  # a socket, a file, or a user at the limit for pipes
+    else:
+        os.set_blocking(copy, True)  # some hosts pass a pipe that is not
     return copy
-
-
-def _write_all(fd: int, pieces: list[bytes]) -> None:
-    if len(pieces) == 1:
-        try:
-            done = os.write(fd, pieces[0])
-        except BlockingIOError:
-            done = 0
-        if done == len(pieces[0]):
-            return
-        pieces = [pieces[0][done:]]
-    views = [memoryview(piece) for piece in pieces]
-    while views:
-        try:
-            done = os.writev(fd, views[:_MAX_VECTORS]) if _HAS_WRITEV else os.write(fd, views[0])
-        except BlockingIOError:
-            _wait_until_ready(fd, for_writing=True)
-            continue
-        while views and done >= len(views[0]):
-            done -= len(views.pop(0))
-        if done:
-            views[0] = views[0][done:]
-
-
-def _wait_until_ready(fd: int, *, for_writing: bool) -> None:
-    select.select([] if for_writing else [fd], [fd] if for_writing else [], [])
