@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from eyespan.extras.bulk import Record
 
 
-_WARM_BYTES = 256 << 10
-"""The memory that a usual first call takes: less than malloc returns to the system."""
-
-
 HOST = "host"
 """The settings of all dialects, among those of each dialect."""
 
@@ -108,6 +104,7 @@ class Workspace:
         path: str | os.PathLike[str] | None = None,
         *,
         roots: Sequence[str | os.PathLike[str]] = (),
+        beyond: Sequence[str] = (),
         policy: Policy | None = None,
         backend: str = "auto",
         deadline_seconds: float | None = DEADLINE_SECONDS,
@@ -121,34 +118,10 @@ class Workspace:
         its settings of dialects apply to every tool. `map` is added to that of the file. A file inside the roots can
         only narrow access (docs/security.md).
 
+        Where neither the call nor the file names roots, those of `beyond` may be read too, as `eyespan read` reads
+        every file of the machine. A file below them belongs to the host.
+
         Raises: as the constructor does.
-        """
-        return cls.configured(
-            path,
-            roots=roots,
-            policy=policy,
-            backend=backend,
-            deadline_seconds=deadline_seconds,
-            ignore=ignore,
-            map=map,
-        )
-
-    @classmethod
-    def configured(
-        cls,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        roots: Sequence[str | os.PathLike[str]] = (),
-        beyond: Sequence[str] = (),
-        policy: Policy | None = None,
-        backend: str = "auto",
-        deadline_seconds: float | None = DEADLINE_SECONDS,
-        ignore: bool = True,
-        map: Mapping[str, str] | None = None,  # noqa: A002
-    ) -> Workspace:
-        """Do as `from_config` does; where neither it nor the file names roots, those of `beyond` may be read too.
-
-        A file below them belongs to the host: only a file below the other roots is bound to narrow access.
         """
         given = tuple(roots) or (os.getcwd(),)
         outer: list[str] = []
@@ -234,12 +207,8 @@ class Workspace:
 
         Raises: ValueError, TypeError, as `tool` does.
         """
-        # Nearly every call needs these, and the first should not wait.
-        import eyespan.readers.text  # noqa: F401
+        import eyespan.readers.text  # noqa: F401  # nearly every call needs it, and the first should not wait
 
-        b"\n" * _WARM_BYTES  # leaves pages that the first call would have to wait for
-        for root in self.roots:
-            self.policy.rule_against("a", root.canonical)  # what it remembers about the root
         chosen = dialect_class(dialect)
         try:
             made = chosen(**{**self.settings.get(HOST, {}), **self.settings.get(chosen.name, {}), **settings})

@@ -265,7 +265,7 @@ class Arguments:
         if self.process is not None and self.process.can_detach:
             mounts.before_waiting = self.process.detach
         try:
-            return Workspace.configured(
+            return Workspace.from_config(
                 self.config,
                 roots=roots or self.roots,
                 beyond=() if is_confined else (os.path.abspath(os.sep),),
