@@ -42,9 +42,7 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
             entries.append(entry)
     listed = entries[: opened.request.options.archive.max_members]
     location = f" in {short_name(directory)}" if prefix and directory else ""
-    purpose = _purpose(contents.entries) if contents.format == "zip" else ""
-    kind = f"{contents.format} archive{f' ({purpose})' if purpose else ''}"
-    lines = [f"{kind}, {len(entries)} member{'s' * (len(entries) != 1)}{location}"]
+    lines = [f"{contents.format} archive, {len(entries)} member{'s' * (len(entries) != 1)}{location}"]
     lines += [_member_line(entry, places, policy) for entry in listed]
     if len(entries) > len(listed):
         lines.append(f"... {len(entries) - len(listed)} more members")
@@ -61,35 +59,6 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     if contents.complaint:
         facts["complaint"] = contents.complaint
     return opened.document((NotePart("\n".join(lines)),), facts)
-
-
-# Members that only packages of one kind have: a whole name, or the end of one.
-_PURPOSES = (
-    ("AndroidManifest.xml", "Android app"),
-    ("visio/document.xml", "Visio drawing"),
-    ("FixedDocSeq.fdseq", "XPS document"),
-    ("FixedDocumentSequence.fdseq", "XPS document"),
-    ("Index/Document.iwa", "Pages, Numbers or Keynote document"),
-    ("Index.zip", "Pages, Numbers or Keynote document"),
-    ("3D/3dmodel.model", "3MF model"),
-    ("doc.kml", "map layer, KMZ"),
-    ("META-INF/container.xml", "book"),
-    (".dist-info/WHEEL", "Python wheel"),
-    (".nuspec", "NuGet package"),
-    ("install.rdf", "browser extension"),
-    ("extension.vsixmanifest", "Visual Studio extension"),
-    ("WEB-INF/web.xml", "Java web application"),
-    ("META-INF/MANIFEST.MF", "Java archive"),
-)
-
-
-def _purpose(entries: tuple[MemberEntry, ...]) -> str:
-    """Return what a zip archive is used for, by the names of its members; "" if that is not known."""
-    names = {entry.name for entry in entries[:5000]}
-    for name, purpose in _PURPOSES:
-        if name in names or (name.startswith(".") and any(one.endswith(name) for one in names)):
-            return purpose
-    return "iOS app" if any(one.startswith("Payload/") and ".app/" in one for one in names) else ""
 
 
 def _member_line(entry: MemberEntry, places: tuple[str, ...], policy: Policy) -> str:
