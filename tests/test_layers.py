@@ -175,13 +175,10 @@ BUDGETS = {
 lines that it replaces, or goes to an extra; a limit above its goal only falls."""
 
 SAME_CLASSES = {
-    "Page": "a page of a document, and the page of lines that a table dialect shows",
     "Row": "a line of a text with its number: as it is read, and as it is shown",
-    "Rows": "the lines of a text one by one: of a source, and of an opened file, for dialects",
 }
 SAME_MODULES = {
     "arguments": "the arguments of calls: of all dialects, and of `native`",
-    "binary": "what is binary, and the reader of such files",
     "cache": "the cache of its package",
     "call": "one call: of `native`, and the command",
     "image": "the reader and the decoder of one kind",

@@ -104,7 +104,7 @@ ARCHIVE = Kind(
 )
 COMPRESSED = Kind(
     "compressed",
-    "eyespan.readers.binary",
+    "eyespan.readers.raw_bytes",
     "a compressed file",
     signature=lambda first_bytes: compression(first_bytes) is not None,
     is_fallback=True,
@@ -139,7 +139,7 @@ KINDS: tuple[Kind, ...] = (
 )
 """The rows of the core. The signature of a PDF may stand after other bytes, so it is compared last."""
 TEXT = Kind("text", "eyespan.readers.text", "a text", layout="text", is_text=True)
-BINARY = Kind("binary", "eyespan.readers.binary", "a binary file")
+BINARY = Kind("binary", "eyespan.readers.raw_bytes", "a binary file")
 
 _TEXT_SUFFIXES = (
     "c cc cfg conf cpp cs css cxx diff env go gradle h hpp hs ini java jl js json jsonl jsx kt less log lua m md mjs "

@@ -119,8 +119,8 @@ class Recorder(_Engine):
         self.request, self.document = request, document
         name = document.facts.canonical
         if document.parts or name not in self.files:
-            found = {"path": request.path, "canonical": name, "mtime_ns": document.facts.mtime_ns}
-            self.files[name] = {**found, "range": _range(self), "rule": None}
+            entry = {"path": request.path, "canonical": name, "mtime_ns": document.facts.mtime_ns}
+            self.files[name] = {**entry, "range": _range(self), "rule": None}
             self._canonical_names[document.facts.path] = name
 
     def note_shown(self, reply: Reply, path_map: PathMap) -> None:

@@ -44,14 +44,14 @@ def dialect_class(name: str | type[Dialect]) -> type[Dialect]:
         return _checked(name, getattr(name, "__name__", type(name).__name__))
     row = CORE.get(name) or _rows().get(name)
     if row is not None:
-        found: type[Dialect] = plugins.load(row)
-        return found
+        chosen: type[Dialect] = plugins.load(row)
+        return chosen
     if re.fullmatch(r"[\w.]+:\w+", name):
         try:
-            found = plugins.load(name)
+            chosen = plugins.load(name)
         except (Exception, SystemExit) as error:  # whatever the module raises
             raise ValueError(f"{name} is no dialect: {plugins.describe(error)}") from None
-        return _checked(found, name)
+        return _checked(chosen, name)
     for plugin in installed():
         if plugin.name == name:
             return plugin.row  # type: ignore[no-any-return]  # checked by `_check`

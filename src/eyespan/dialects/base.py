@@ -222,5 +222,5 @@ def text_notes(document: Document) -> tuple[str, ...]:
 def only_text(document: Document) -> TextPart:
     """Return the one part of a text document."""
     part: Any = document.parts[0]
-    found: TextPart = part
-    return found
+    text_part: TextPart = part
+    return text_part

@@ -69,19 +69,19 @@ def _lines(fields: Mapping[str, Any], first: int | None, last: int | None, origi
         return {}
     if RANGE_FIELD in fields:
         return {RANGE_FIELD: [first, -1 if last is None else last]}
-    found: dict[str, Any] = {}
+    named: dict[str, Any] = {}
     for name in FIRST_FIELDS:
         if name in fields:
-            found[name] = first - 1 + origin if name == "offset" else first
+            named[name] = first - 1 + origin if name == "offset" else first
             break
     if last is not None:
         end = next((name for name in LAST_FIELDS if name in fields), None)
         count = next((name for name in COUNT_FIELDS if name in fields), None)
         if end is not None:
-            found[end] = last
+            named[end] = last
         elif count is not None:
-            found[count] = last - first + 1
-    return found
+            named[count] = last - first + 1
+    return named
 
 
 def lines_of(dialect: Dialect, arguments: Any) -> tuple[int | None, int | None]:

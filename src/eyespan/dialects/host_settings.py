@@ -278,9 +278,9 @@ def _redacted(reply: Reply) -> Reply:
     def redact(text: str) -> str:
         nonlocal changed
         lines = text.split("\n")
-        found = redaction.secrets(lines)
-        changed += sum(map(len, found))
-        return "\n".join([redaction.redacted(line, one) for line, one in zip(lines, found, strict=True)])
+        by_line = redaction.secrets(lines)
+        changed += sum(map(len, by_line))
+        return "\n".join([redaction.redacted(line, one) for line, one in zip(lines, by_line, strict=True)])
 
     reply = _with_texts(reply, redact)
     return _with_note(reply, f"{changed} secrets are replaced by «redacted:kind».") if changed else reply

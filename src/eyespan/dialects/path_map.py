@@ -55,10 +55,10 @@ class PathMap:
 
     def inward(self, text: str) -> str:
         """Return a path, a selector or a text that names paths, with local directories."""
-        found = self._inward.apply(text)
-        if found == text or not any(map(_WINDOWS.match, self.directories)):
-            return found
-        path, question, pattern = found.partition("?")
+        mapped = self._inward.apply(text)
+        if mapped == text or not any(map(_WINDOWS.match, self.directories)):
+            return mapped
+        path, question, pattern = mapped.partition("?")
         return path.replace("\\", "/") + question + pattern
 
     def outward(self, text: str) -> str:

@@ -119,7 +119,7 @@ def choose(
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PdfPage:
     """A page of a document: its number, its text with the heading, and its images."""
 
     number: int
@@ -127,7 +127,7 @@ class Page:
     images: tuple[ImagePart, ...] = ()
 
 
-def pages_of(document: Document) -> tuple[NotePart | None, list[Page]]:
+def pages_of(document: Document) -> tuple[NotePart | None, list[PdfPage]]:
     """Return what a PDF has before its first page, such as bookmarks, and the pages that were read."""
     notes = [(at, part) for at, part in enumerate(document.parts) if isinstance(part, NotePart)]
     contents = notes.pop(0)[1] if document.extra.get("has_contents") else None
@@ -135,7 +135,7 @@ def pages_of(document: Document) -> tuple[NotePart | None, list[Page]]:
     pages = []
     for number, (at, note), end in zip(document.extra["pages_returned"], notes, ends, strict=True):
         images = [part for part in document.parts[at:end] if isinstance(part, ImagePart)]
-        pages.append(Page(number, note, tuple(images)))
+        pages.append(PdfPage(number, note, tuple(images)))
     return contents, pages
 
 
@@ -205,10 +205,10 @@ def symbol_ranges(opened: Opened, name: str, base: str) -> tuple[tuple[CharRange
     from eyespan.outline import look_up, nearest, unique_names
 
     outline = opened.outline()
-    found = look_up(outline, name)
-    if not found.symbols and re.fullmatch(r".+/[0-9]{1,3}", name):  # with its arity, as Elixir and Erlang write it
-        found = look_up(outline, name.rpartition("/")[0])
-    if not found.symbols:
+    matches = look_up(outline, name)
+    if not matches.symbols and re.fullmatch(r".+/[0-9]{1,3}", name):  # with its arity, as Elixir and Erlang write it
+        matches = look_up(outline, name.rpartition("/")[0])
+    if not matches.symbols:
         suggestions = [base + write_symbol(symbol.qualified) for symbol in nearest(outline, name)]
         search = f"?{_last_word(name)}"
         raise NoSymbol(
@@ -217,19 +217,19 @@ def symbol_ranges(opened: Opened, name: str, base: str) -> tuple[tuple[CharRange
             suggestions=suggestions,
             doubt=incompleteness(outline, search) or ("" if suggestions else f"search with {search}"),
         )
-    names = unique_names(outline, [*found.symbols, *found.others])
-    count = len(found.symbols)
+    names = unique_names(outline, [*matches.symbols, *matches.others])
+    count = len(matches.symbols)
     notes = []
     if count > 1:
-        notes.append(f"{count} symbols are named {name}: {_listed_symbols(found.symbols, names)}")
-    if found.others:
-        notes.append(f"implementations: {_listed_symbols(found.others, names[count:])}")
-    for symbol, unique in zip(found.symbols, names, strict=False):
+        notes.append(f"{count} symbols are named {name}: {_listed_symbols(matches.symbols, names)}")
+    if matches.others:
+        notes.append(f"implementations: {_listed_symbols(matches.others, names[count:])}")
+    for symbol, unique in zip(matches.symbols, names, strict=False):
         if symbol.doubt:
             which = f"{unique}: " if count > 1 else ""
             notes.append(f"{which}parser lost track near line {symbol.doubt}; the end may be wrong")
     full_name = names[0] if count == 1 else name
-    return tuple([CharRange(symbol.first, 1, symbol.last) for symbol in found.symbols]), full_name, tuple(notes)
+    return tuple([CharRange(symbol.first, 1, symbol.last) for symbol in matches.symbols]), full_name, tuple(notes)
 
 
 def _last_word(name: str) -> str:
@@ -260,7 +260,7 @@ def enclosing_ranges(
     from eyespan.outline import unique_names
 
     outline = opened.outline()
-    found: list[CharRange] = []
+    spans: list[CharRange] = []
     symbols: list[OutlineSymbol] = []
     notes: list[str] = []
     for one in ranges:
@@ -273,9 +273,9 @@ def enclosing_ranges(
         inner = min(around, key=lambda symbol: (symbol.last - symbol.first, -symbol.depth), default=None)
         if inner is not None and (inner.last - inner.first < MAX_ENCLOSING_LINES or inner.kind in _FUNCTIONS):
             symbols.append(inner)
-            found.append(CharRange(inner.first, 1, inner.last))
+            spans.append(CharRange(inner.first, 1, inner.last))
             continue
-        found.append(CharRange(max(1, first - AROUND_LINES), 1, last + AROUND_LINES))
+        spans.append(CharRange(max(1, first - AROUND_LINES), 1, last + AROUND_LINES))
         if inner is None:
             notes.append(f"no symbol around line {first}")
         else:
@@ -290,7 +290,7 @@ def enclosing_ranges(
         listed = [f"{write_symbol(name)} {place}" for name, place in zip(names, places, strict=True)]
         notes.append(f"in {visible(', '.join(list(dict.fromkeys(listed))[:MAX_LISTED]))}")
     full_name = names[0] if len(different) == 1 and len(symbols) == len(ranges) else ""
-    return tuple(dict.fromkeys(found)), full_name, tuple(dict.fromkeys(notes))
+    return tuple(dict.fromkeys(spans)), full_name, tuple(dict.fromkeys(notes))
 
 
 _FUNCTIONS = frozenset(("function", "method", "test"))

@@ -59,26 +59,26 @@ def secrets(lines: Sequence[str]) -> list[list[Secret]]:
 
     The lines must be consecutive, because a private key spans several of them.
     """
-    found: list[list[Secret]] = []
+    by_line: list[list[Secret]] = []
     is_in_key = False
     for text in lines:
         start, end = _KEY_START.search(text), _KEY_END.search(text)
         if start is not None and (end is None or end.start() < start.end()):
             is_in_key = True
-            found.append([(start.end(), len(text), "private-key")] if start.end() < len(text) else [])
+            by_line.append([(start.end(), len(text), "private-key")] if start.end() < len(text) else [])
         elif start is not None and end is not None:
-            found.append([(start.end(), end.start(), "private-key")])
+            by_line.append([(start.end(), end.start(), "private-key")])
         elif is_in_key or end is not None:
             stop = end.start() if end is not None else len(text)
-            found.append([(0, stop, "private-key")] if text[:stop].strip() else [])
+            by_line.append([(0, stop, "private-key")] if text[:stop].strip() else [])
             if end is not None:
                 is_in_key = False
-                _add_key_lines_before(lines, found)
+                _add_key_lines_before(lines, by_line)
         elif _KEY_LINE.fullmatch(text.strip()):
-            found.append([(0, len(text), "key-material")])
+            by_line.append([(0, len(text), "key-material")])
         else:
-            found.append(_secrets_in_line(text))
-    return found
+            by_line.append(_secrets_in_line(text))
+    return by_line
 
 
 def _add_key_lines_before(lines: Sequence[str], found: list[list[Secret]]) -> None:
@@ -90,20 +90,20 @@ def _add_key_lines_before(lines: Sequence[str], found: list[list[Secret]]) -> No
 
 
 def _secrets_in_line(text: str) -> list[Secret]:
-    found: list[Secret] = []
+    in_line: list[Secret] = []
     for match in _SHAPE.finditer(text):
-        found.append((match.start(), match.end(), (match.lastgroup or "secret").replace("_", "-")))
+        in_line.append((match.start(), match.end(), (match.lastgroup or "secret").replace("_", "-")))
     for match in _IN_URL.finditer(text):
-        found.append((*match.span("password"), "password"))
+        in_line.append((*match.span("password"), "password"))
     for match in (*_USER_IN_URL.finditer(text), *_BEARER.finditer(text)):
-        found.append((*match.span("token"), "token"))
+        in_line.append((*match.span("token"), "token"))
     for match in _VALUE.finditer(text):
         group = next(name for name in ("double", "single", "bare") if match[name] is not None)
         value = match[group]
         if _REFERENCE.match(value) or (group == "bare" and _PLAIN_WORD.fullmatch(value)):
             continue
-        found.append((*match.span(group), "value"))
-    return _without_overlaps(found)
+        in_line.append((*match.span(group), "value"))
+    return _without_overlaps(in_line)
 
 
 def _without_overlaps(found: list[Secret]) -> list[Secret]:

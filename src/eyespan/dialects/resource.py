@@ -91,12 +91,12 @@ def complete(engine: Engine, value: str, context: CallContext) -> dict[str, Any]
     """Return the paths that begin with `value`, directories with a slash; hidden names only after a dot."""
     directory, slash, start = value.rpartition("/")
     try:
-        found = engine.list(directory + slash or ".", context, hides_ignored=True).entries
+        listed = engine.list(directory + slash or ".", context, hides_ignored=True).entries
     except ReadError:
-        found = ()
+        listed = ()
     matches = sorted(
         f"{directory}{slash}{entry.name}{'/' if entry.what == 'directory' else ''}"
-        for entry in found
+        for entry in listed
         if entry.name.startswith(start) and (start.startswith(".") or not entry.name.startswith("."))
     )
     values = [path for path in matches if valid_text(path) == path]

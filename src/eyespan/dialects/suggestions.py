@@ -69,16 +69,16 @@ class Suggestions:
 
     def lookalike(self, path: str) -> str | None:
         """Return the one path that looks like this one, name by name; None if there is none or several."""
-        found = self._descent(path)
-        while found is not None:
-            directory, (name, *rest) = found
+        descent = self._descent(path)
+        while descent is not None:
+            directory, (name, *rest) = descent
             names = self._names(directory)
             alike = [name] if name in names and rest else suggest.lookalikes(name, names)
             if len(alike) != 1:
                 return None
             if not rest:
                 return directory + alike[0]
-            found = (f"{directory}{alike[0]}/", rest)
+            descent = (f"{directory}{alike[0]}/", rest)
         return None
 
     def similar(self, path: str) -> list[str]:
@@ -99,9 +99,9 @@ class Suggestions:
             certain: list[str] = []
             others: list[str] = []
             for root, tree, prefix, _ in self._all_trees():
-                found = tree.locate(_below(root, path))
-                certain += [prefix + found.certain] if found.certain else []
-                others += [prefix + other for other in found.others]
+                in_tree = tree.locate(_below(root, path))
+                certain += [prefix + in_tree.certain] if in_tree.certain else []
+                others += [prefix + other for other in in_tree.others]
             guard = self._engine.guard
             is_known = len(guard.local_roots) == len(guard.roots) and all(one[3] for one in self._all_trees())
             is_certain = len(certain) == 1 and is_known
@@ -114,10 +114,10 @@ class Suggestions:
         others = self.locate(path).others
         similar = self.similar(path)
         if others and others[0].rstrip("/").rpartition("/")[2].casefold() != path.rpartition("/")[2].casefold():
-            found = [*similar, *others]
+            ordered = [*similar, *others]
         else:
-            found = [*others, *similar]
-        return list(dict.fromkeys(found))[: max(suggest.MAX_LOCATED, len(others))]
+            ordered = [*others, *similar]
+        return list(dict.fromkeys(ordered))[: max(suggest.MAX_LOCATED, len(others))]
 
     def with_same_end(self, path: str) -> list[str]:
         """Return the paths that end with the same directory and name, for a path that leads out of the roots."""

@@ -19,9 +19,9 @@ from eyespan.context import CallContext
 from eyespan.dialects.arguments import BadArguments, Field, Wording, checked, schema_of
 from eyespan.dialects.base import CHANGED_DOCUMENT, Admit, Dialect, text_notes
 from eyespan.dialects.error_texts import Platform, error_text
+from eyespan.dialects.opened_lines import OpenedLines
 from eyespan.dialects.rendering import FEW_BYTES, numbered, text_memory, unnumbered
 from eyespan.dialects.resource import uri_of
-from eyespan.dialects.rows import Rows
 from eyespan.engine import Engine
 from eyespan.errors import ReadError
 from eyespan.escape import is_valid, written_path
@@ -382,7 +382,7 @@ class TableDialect(Dialect):
         page = self.page(call, opened)
         refusal = self.chosen(self.refused, page) if self.refused else ""
         if page.total is None and self.needs_total(refusal or self.chosen(self.answers, page)):
-            page = replace(page, total=Rows(opened, 1).total())
+            page = replace(page, total=OpenedLines(opened, 1).total())
         if refusal:
             raise BadArguments("out_of_range", refusal.format(**self.facts(call, page, path)))
         content = tuple([TextContent(text) for text in self.texts(call, page, path)])
@@ -420,17 +420,17 @@ class TableDialect(Dialect):
 
     def measures(self, call: Call, page: Page, opened: Opened) -> dict[str, Any]:
         """Return the facts of an answer."""
-        found: dict[str, Any] = {"lines": page.count}
+        counts: dict[str, Any] = {"lines": page.count}
         if opened.facts.exact:
-            found["file_bytes"] = opened.facts.size_bytes
+            counts["file_bytes"] = opened.facts.size_bytes
         if page.total is not None:
-            found["total_lines"] = page.total
+            counts["total_lines"] = page.total
         if page.cut:
-            found["cut_lines"] = len(page.cut)
+            counts["cut_lines"] = len(page.cut)
         if page.more and page.count and page.first:
             last = call.values.get(self.window.last) if page.is_full or page.is_capped else None
-            found["left_out"] = [f"{as_asked(call.path)}:{page.last + 1}-{last or ''}"]
-        return found
+            counts["left_out"] = [f"{as_asked(call.path)}:{page.last + 1}-{last or ''}"]
+        return counts
 
     # --- lines -------------------------------------------------------------------------------------------------------
 
@@ -471,7 +471,7 @@ class TableDialect(Dialect):
         """Return as many lines of the window as fit into `max_size`."""
         window: Any = call.selection
         assert self.max_size is not None
-        rows = Rows(opened, window.first, None if window.count is None else window.count + 1)
+        rows = OpenedLines(opened, window.first, None if window.count is None else window.count + 1)
         shown: list[str] = []
         cut: list[int] = []
         size = 0

@@ -120,12 +120,12 @@ class Terminal:
         if not pieces or "".join([piece for piece, _ in pieces]).removesuffix("\r") != line:
             return visible(line)
         left = len(line)
-        found = []
+        shown = []
         for piece, color in pieces:
             text = visible(piece[:left])
             left -= len(piece)
-            found.append(f"{color}{text}{_RESET}" if color and text else text)
-        return "".join(found)
+            shown.append(f"{color}{text}{_RESET}" if color and text else text)
+        return "".join(shown)
 
     def _write(self, text: str) -> None:
         self._put(text.encode("utf-8", "backslashreplace"))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from eyespan.dialects.pieces import Page, pages_of
+from eyespan.dialects.pieces import PdfPage, pages_of
 from eyespan.escape import plural
 from eyespan.model import Document, DocumentOptions, NotebookOptions, PdfOptions, TableOptions
 from eyespan.opened import Opened
@@ -69,7 +69,7 @@ def _page_windows(opened: Opened) -> Iterator[DocumentWindow]:
         first = document.extra["left_out"][0] if pages and "left_out" in document.extra else None
 
 
-def _left_out_of_page(page: Page, facts: Mapping[str, Any]) -> str:
+def _left_out_of_page(page: PdfPage, facts: Mapping[str, Any]) -> str:
     if facts.get("damaged"):
         return "a damaged page"
     if "text_chars" in facts:

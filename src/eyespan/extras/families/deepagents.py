@@ -12,7 +12,7 @@ from typing import Any
 
 from eyespan.dialects.arguments import LAX, BadArguments, Field, Wording
 from eyespan.dialects.base import only_text, text_notes
-from eyespan.dialects.rows import line_length
+from eyespan.dialects.opened_lines import line_length
 from eyespan.dialects.table import Call, Page, Paths, TableDialect, Window
 from eyespan.guard.paths import beneath
 from eyespan.guard.roots import Root

@@ -12,7 +12,7 @@ from typing import Any
 
 from eyespan.dialects.arguments import SAFE, BadArguments, Field, Wording
 from eyespan.dialects.base import only_text, text_notes
-from eyespan.dialects.rows import line_length
+from eyespan.dialects.opened_lines import line_length
 from eyespan.dialects.table import Call, Page, TableDialect, Window
 from eyespan.model import EXACT_TOTAL, NUL_OR_BAD_UTF8_IS_BINARY, CharRange, Limits, Lines
 from eyespan.opened import Opened

@@ -10,7 +10,7 @@ from typing import Any
 
 from eyespan.dialects.arguments import LAX, Field, Wording
 from eyespan.dialects.base import only_text, text_notes
-from eyespan.dialects.rows import raw_lines
+from eyespan.dialects.opened_lines import raw_lines
 from eyespan.dialects.table import Call, Page, TableDialect, Window
 from eyespan.model import EXACT_TOTAL
 from eyespan.opened import Opened

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from eyespan.context import CallContext
 from eyespan.dialects.arguments import BadArguments, Wording
-from eyespan.dialects.rows import Rows
+from eyespan.dialects.opened_lines import OpenedLines
 from eyespan.dialects.table import Call, Gutter, Page, Paths
 from eyespan.engine import Engine
 from eyespan.escape import written_path
@@ -76,7 +76,7 @@ class OpenHands(TextEditor):
             return super().page(replace(call, values={**call.values, "view_range": None}), opened)
         if len(given) != 2:
             raise _invalid(given, "It should be a list of two integers.")
-        total = Rows(opened, 1).total()
+        total = OpenedLines(opened, 1).total()
         first, last = given[0], total if given[1] == -1 else min(given[1], total)
         if not 1 <= first <= total:
             text = f"Its first element `{first}` should be within the range of lines of the file: {[1, total]}."

@@ -10,7 +10,7 @@ from typing import Any
 
 from eyespan.dialects.arguments import BadArguments, Field, Wording
 from eyespan.dialects.base import Admit, text_notes
-from eyespan.dialects.rows import Rows
+from eyespan.dialects.opened_lines import OpenedLines
 from eyespan.dialects.table import Call, Gutter, Page, TableDialect, Window
 from eyespan.model import MIB, Block
 from eyespan.opened import Opened
@@ -106,7 +106,7 @@ class Roo(TableDialect):
             return super().page(call, opened)
         document = opened.read()
         part: Any = document.parts[0]
-        total = Rows(opened, 1).total()
+        total = OpenedLines(opened, 1).total()
         if part.past_end:
             text = f"Error: anchor_line {call.selection.anchor} is out of range (1-{total})"
             raise BadArguments("out_of_range", f"File: {call.path}\n{text}")

@@ -16,7 +16,7 @@ from eyespan.context import CallContext
 from eyespan.errors import PermissionRefused, StoreFailure
 from eyespan.extras.remote.credentials import CredentialSource
 from eyespan.extras.remote.endpoints import endpoint_of, region_of
-from eyespan.extras.remote.name_pages import MAX_PAGE_BYTES, Page, parse_page
+from eyespan.extras.remote.name_pages import MAX_PAGE_BYTES, NamePage, parse_page
 from eyespan.extras.remote.signing import AZURE_HEADERS, StoreRequest, quoted_key, signed
 from eyespan.extras.remote.store import LEFT_OUT, MAX_NAMES, ObjectNames, ObjectVersion, Store
 from eyespan.extras.remote.web import Prepare, Server
@@ -101,7 +101,7 @@ class BucketStore(Store):
     def _start(self, prefix: str) -> str:
         return f"{self._prefix}{prefix}/" if prefix else self._prefix
 
-    def _pages(self, start: str, delimiter: str, size: int, context: CallContext, asked: str) -> Iterator[Page]:
+    def _pages(self, start: str, delimiter: str, size: int, context: CallContext, asked: str) -> Iterator[NamePage]:
         """Yield the pages of a listing. Raises: ReadError."""
         token, empty_pages = "", 0
         while True:

@@ -23,7 +23,7 @@ _TOKENS = ("NextContinuationToken", "NextMarker")
 
 
 @dataclass(slots=True)
-class Page:
+class NamePage:
     """The names of one answer, in its order."""
 
     directories: list[str] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Page:
     """The number of keys that no path can name."""
 
 
-def parse_page(data: bytes) -> Page:
+def parse_page(data: bytes) -> NamePage:
     """Return the names of a page. Raises: ValueError for one that is invalid or too large."""
     if len(data) > MAX_PAGE_BYTES or data.count(b"&#") > MAX_PAGE_ELEMENTS:
         raise ValueError("too large")
@@ -54,7 +54,7 @@ def parse_page(data: bytes) -> Page:
 
 class _PageReader:
     def __init__(self) -> None:
-        self.page = Page()
+        self.page = NamePage()
         self.texts: list[str] = []
         """The text since the last element began or ended."""
         self._row: dict[str, str] | None = None

@@ -1,4 +1,4 @@
-"""Rows: the lines of an opened text one by one, for dialects that end an answer by a limit of their own.
+"""The lines of an opened text one by one, for dialects that end an answer by a limit of their own.
 
 Lines are read in windows of a bounded size, so a limit on the answer bounds the memory of the call, whatever number of
 lines was asked for.
@@ -37,7 +37,7 @@ def line_length(opened: Opened, number: int) -> int:
     return part.cuts.get(number) or len(part.data.decode("utf-8", "replace").rstrip("\r\n"))
 
 
-class Rows:
+class OpenedLines:
     """The lines from `first` on, at most `count`; iterate once."""
 
     def __init__(self, opened: Opened, first: int, count: int | None = None) -> None:
@@ -80,5 +80,5 @@ class Rows:
         self._documents.append(replace(document, parts=()))
         part: Any = document.parts[0]
         self._total = part.total_lines
-        found: TextPart = part
-        return found
+        text_part: TextPart = part
+        return text_part
