@@ -128,7 +128,7 @@ def test_opening_listing_and_streaming_have_the_same_deadline(place):
         acts = [
             lambda: engine.open(ReadRequest("net/read-1"), CallContext(SHORT)),
             lambda: engine.list("net/list", CallContext(SHORT)),
-            lambda: list(engine.stream(ReadRequest("net/read-2"), CallContext(SHORT))),
+            lambda: list(engine.open(ReadRequest("net/read-2"), CallContext(SHORT)).stream()),
             lambda: engine.read(ReadRequest("net/read-3", revision="HEAD")),
         ]
 
@@ -149,7 +149,8 @@ def test_opening_listing_and_streaming_have_the_same_deadline(place):
 def test_a_stream_of_a_slow_mount_has_the_same_parts(place):
     with Workspace(place.root) as workspace:
         context = CallContext(HANG_SECONDS)
-        parts = list(workspace.engine.stream(ReadRequest("net/plain.txt", Lines(2)), context))
+        with workspace.engine.open(ReadRequest("net/plain.txt", Lines(2)), context) as opened:
+            parts = list(opened.stream())
 
     assert b"".join([bytes(part.data) for part in parts]) == b"two\nthree\n"
 
@@ -157,10 +158,8 @@ def test_a_stream_of_a_slow_mount_has_the_same_parts(place):
 def test_a_stream_that_is_not_read_to_its_end_leaves_nothing_open(place):
     with Workspace(place.root) as workspace:
         before = len(open_descriptors())
-        stream = workspace.engine.stream(ReadRequest("net/plain.txt"), CallContext(HANG_SECONDS))
-        next(stream)
-
-        stream.close()
+        with workspace.engine.open(ReadRequest("net/plain.txt"), CallContext(HANG_SECONDS)) as opened:
+            next(opened.stream())
 
         assert len(open_descriptors()) <= before
 

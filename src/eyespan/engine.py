@@ -23,7 +23,7 @@ from eyespan.guard import Guard, paths
 from eyespan.guard.roots import Root
 from eyespan.kinds import Kind
 from eyespan.lines.binary import is_binary
-from eyespan.model import Document, Part, ReadRequest
+from eyespan.model import Document, ReadRequest
 from eyespan.opened import Opened, Thread, ask_encoding
 from eyespan.policy import Policy
 from eyespan.signatures import compression
@@ -163,14 +163,6 @@ class Engine:
                 context.finish()
         with self.open(request, context) as opened:
             return opened.read()
-
-    def stream(self, request: ReadRequest, context: CallContext) -> Iterator[Part]:
-        """Yield the requested parts one after the other: see `Opened.stream`.
-
-        Raises: ReadError; Binary for a file that is neither text nor a document of the request.
-        """
-        with self.open(request, context) as opened:
-            yield from opened.stream()
 
     def _open(self, request: ReadRequest, context: CallContext) -> Opened:
         """Open a file, in a thread if its file system may block.

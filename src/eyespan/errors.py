@@ -442,18 +442,22 @@ def short_of(error: BaseException, path: str) -> SystemFailure | None:
     return SystemFailure(path, number) if number else None
 
 
-def log_shortage(error: MemoryError) -> None:
-    """Log that a read was refused for lack of memory: the limit of `eyespan serve --memory`, or that of the system.
+def log_failure(error: BaseException) -> None:
+    """Log an exception that is no error of a read: with its traceback, or a lack of memory in a line. Never raises.
 
-    What the frames of the error hold is freed first, so that there is memory for the log and for the answer.
+    Memory lacks by the limit of `eyespan serve --memory` or of the system. What the frames of such an error hold is
+    freed first, so that there is memory for the log and for the answer.
     """
-    error.__traceback__ = error.__context__ = error.__cause__ = None
+    message, details = "internal error", error if not isinstance(error, MemoryError) else None
+    if details is None:
+        error.__traceback__ = error.__context__ = error.__cause__ = None
+        message = "a read was refused: no memory left (see `eyespan serve --memory`)"
     try:
         import logging
 
-        logging.getLogger("eyespan").error("a read was refused: no memory left (see `eyespan serve --memory`)")
+        logging.getLogger("eyespan").error(message, exc_info=details)
     except UNLOADED:
-        pass  # too little memory is left to load the module; the reply reports it
+        pass  # too little memory is left to load the module; the reply reports the error
 
 
 def from_os_error(error: OSError, path: str) -> ReadError:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from eyespan import kinds
 from eyespan.context import DEADLINE_SECONDS, CallContext
-from eyespan.errors import UNLOADED, Internal, ReadError, SystemFailure, Unreadable, log_shortage, short_of
+from eyespan.errors import UNLOADED, Internal, ReadError, SystemFailure, Unreadable, log_failure, short_of
 from eyespan.escape import written_path
 from eyespan.guard.paths import as_relative
 from eyespan.kinds import Kind
@@ -152,7 +152,7 @@ class Opened:
         """Return the error of a read for another exception of its reader; None if that is a bug."""
         failure: ReadError | None = None
         if isinstance(error, MemoryError):
-            log_shortage(error)
+            log_failure(error)
             failure = SystemFailure("", ENOMEM)
         elif isinstance(error, Exception):
             failure = (short_of(error, "") if isinstance(error, UNLOADED) else None) or self._plugin_failure(error)

@@ -14,7 +14,7 @@ from eyespan.dialects import host_settings
 from eyespan.dialects.base import Dialect
 from eyespan.dialects.path_map import PathMap
 from eyespan.engine import Engine
-from eyespan.errors import UNLOADED, BadArguments, Internal, PolicyDenied, ReadError, log_shortage, short_of
+from eyespan.errors import UNLOADED, BadArguments, Internal, PolicyDenied, ReadError, log_failure, short_of
 from eyespan.escape import is_valid, is_valid_tree, valid_text, valid_tree
 from eyespan.model import Reply, ReplyError, TextContent, ToolSpec
 
@@ -108,16 +108,15 @@ class Tool:
         try:
             return self._failed(self.dialect.render_error(error))
         except Exception as failure:  # of a dialect that is not part of eyespan
-            _log(failure)
+            log_failure(failure)
             return self._failed(ReplyError(error.code, str(error)))
 
     def _reply_to_unexpected(self, error: BaseException) -> Reply:
         """Return the reply to an error that no read raises: a module that cannot be loaded, or a bug of eyespan."""
         failure: ReadError | None = short_of(error, "")
-        if isinstance(error, MemoryError):
-            log_shortage(error)
+        if failure is None or isinstance(error, MemoryError):
+            log_failure(error)
         if failure is None:
-            _log(error)
             fault = f"an internal error of {self._culprit(error)} ({type(error).__name__}); the log has the details"
             failure = Internal("", fault)
         return self.error_reply(failure)
@@ -235,12 +234,3 @@ def _with_valid_text(reply: Reply) -> Reply:
         notes=tuple(map(valid_text, reply.notes)),
         measures=valid_tree(reply.measures),
     )
-
-
-def _log(error: BaseException) -> None:
-    try:
-        import logging
-
-        logging.getLogger("eyespan").error("internal error", exc_info=error)
-    except UNLOADED:
-        pass  # logging cannot be loaded; the reply reports the error anyway

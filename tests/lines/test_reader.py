@@ -329,7 +329,8 @@ def test_one_reader_answers_any_number_of_questions():
 def stream(path, selection):
     with Workspace(path.parent) as workspace:
         request = ReadRequest("file", selection, text_rule=ANY_IS_TEXT)
-        return list(workspace.engine.stream(request, CallContext()))
+        with workspace.engine.open(request, CallContext()) as opened:
+            return list(opened.stream())
 
 
 def test_a_stream_beyond_the_end_is_one_empty_part(file):

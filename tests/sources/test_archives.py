@@ -365,8 +365,8 @@ def test_a_plain_file_that_begins_like_a_compressed_one_is_a_plain_file(tmp_path
 def test_streaming_gives_the_same_lines(tmp_path):
     data = lines(30_000)
     (tmp_path / "a.zip").write_bytes(in_zip(data))
-    with Workspace(tmp_path) as workspace:
-        parts = list(workspace.engine.stream(request("a.zip", Lines(), "member.txt"), CallContext()))
+    with Workspace(tmp_path).engine.open(request("a.zip", Lines(), "member.txt"), CallContext()) as opened:
+        parts = list(opened.stream())
 
     assert b"".join(bytes(part.data) for part in parts) == data
     assert len(parts) > 3

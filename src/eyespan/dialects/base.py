@@ -71,7 +71,8 @@ class Dialect:
     limits: tuple[str, ...] = ()
     """The settings that are whole numbers from 0 on. A configuration file in the workspace can only lower them."""
     output_schema: Mapping[str, Any] | None = None
-    """The schema of `Reply.structured`, if an MCP server sends that as structured content; hosts ignore blocks then."""
+    """The schema of `Reply.structured`, if an MCP server sends that as structured content: only for a dialect whose
+    result is an object. Hosts that show their model an answer ignore the content blocks then."""
     first_offset = 1
     """The value of the argument `offset` for the first line."""
     needs_absolute_paths = False

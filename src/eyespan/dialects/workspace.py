@@ -22,6 +22,27 @@ from eyespan.escape import named_path, quoted_bytes, quoted_pieces, written_path
 from eyespan.model import EXACT_TOTAL, MIB, Limits, ReadRequest, Reply, ReplyError, TextContent, TextPart
 from eyespan.opened import Opened
 
+_RESULT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string"},
+        "content": {"type": "string"},
+        "truncated": {"type": "boolean"},
+        "next_start_line": {"type": ["integer", "null"]},
+        "meta": {
+            "type": "object",
+            "properties": {
+                "byte_length": {"type": "integer"},
+                "line_count": {"type": "integer"},
+                "returned_line_count": {"type": "integer"},
+                "mtime_ms": {"type": "number"},
+            },
+            "required": ["byte_length", "line_count", "returned_line_count", "mtime_ms"],
+        },
+    },
+    "required": ["path", "content", "truncated", "next_start_line", "meta"],
+}
+
 
 class WorkspaceDialect(TableDialect):
     """The tool as the document describes it."""
@@ -66,6 +87,7 @@ class WorkspaceDialect(TableDialect):
     wording = Wording("INVALID_ARGUMENT: {}", code="INVALID_ARGUMENT", not_object="arguments must be an object")
     paths = Paths(is_lexical=False)
     window = Window(first="start_line", count="max_lines")
+    output_schema = _RESULT
     text_encoding = "utf-8-sig"
     refuses = frozenset()
     total = EXACT_TOTAL

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from eyespan.model import Reply
@@ -11,30 +10,6 @@ from eyespan.tool import Tool
 META = {"anthropic/alwaysLoad": True}
 """Claude Code sends a model only the names of tools without it, and a tool whose schema is not there is seldom used."""
 ANNOTATIONS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
-
-_WORKSPACE_RESULT: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "path": {"type": "string"},
-        "content": {"type": "string"},
-        "truncated": {"type": "boolean"},
-        "next_start_line": {"type": ["integer", "null"]},
-        "meta": {
-            "type": "object",
-            "properties": {
-                "byte_length": {"type": "integer"},
-                "line_count": {"type": "integer"},
-                "returned_line_count": {"type": "integer"},
-                "mtime_ms": {"type": "number"},
-            },
-            "required": ["byte_length", "line_count", "returned_line_count", "mtime_ms"],
-        },
-    },
-    "required": ["path", "content", "truncated", "next_start_line", "meta"],
-}
-OUTPUT_SCHEMAS = {"workspace": _WORKSPACE_RESULT, "workspace-upstream": _WORKSPACE_RESULT}
-"""The dialects that always answer with `structuredContent`: only those whose result is an object. Hosts that show their
-model an answer ignore the content blocks of a result that has structured content."""
 
 _COUNT = {"type": "integer", "minimum": 0}
 DATA: dict[str, Any] = {
@@ -67,15 +42,10 @@ def definition(name: str, tool: Tool, *, is_data: bool = False) -> dict[str, Any
         "annotations": ANNOTATIONS,
         "_meta": META,
     }
-    schema = output_schema(tool) or (DATA if is_data else None)
+    schema = tool.dialect.output_schema or (DATA if is_data else None)
     if schema is not None:
         listed["outputSchema"] = schema
     return listed
-
-
-def output_schema(tool: Tool) -> Mapping[str, Any] | None:
-    """Return the schema of the structured content that the dialect itself defines; None if it has none."""
-    return OUTPUT_SCHEMAS.get(tool.dialect.name, tool.dialect.output_schema)
 
 
 def as_data(reply: Reply) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from eyespan.context import CallContext, WouldBlock
+from eyespan.errors import log_failure
 from eyespan.server import mcp_names, messages
 from eyespan.server.mcp_names import RpcError
 from eyespan.server.messages import Message
@@ -177,7 +178,7 @@ class JobThreads:
             run(job)
             return
         except Exception as error:
-            messages.log(error)
+            log_failure(error)
             failure = messages.internal_error(error)
         # The error and all that its frames held are free here, so there is memory for an answer again. A job sends its
         # answers in one piece and at its end, so none of them was sent.
@@ -185,4 +186,4 @@ class JobThreads:
         try:
             self._source.fail_job(job, failure)
         except Exception as error:
-            messages.log(error)
+            log_failure(error)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from eyespan.context import CallContext
-from eyespan.errors import UNLOADED, log_shortage
+from eyespan.errors import log_failure
 from eyespan.server import mcp_names
 from eyespan.server.mcp_names import RpcError
 
@@ -76,7 +76,7 @@ def answer(session: Answering, request: Message, context: CallContext) -> dict[s
     except RpcError as error:
         return error_answer(request.request_id, error)
     except Exception as error:
-        log(error)
+        log_failure(error)
         return error_answer(request.request_id, internal_error(error))
     return {"jsonrpc": "2.0", "id": request.request_id, "result": result}
 
@@ -103,19 +103,6 @@ def internal_error(error: BaseException) -> RpcError:
     if isinstance(error, MemoryError):
         return RpcError(mcp_names.INTERNAL_ERROR, "No memory left for the answer; ask for less of the file")
     return RpcError(mcp_names.INTERNAL_ERROR, f"Internal error ({type(error).__name__})")
-
-
-def log(error: BaseException) -> None:
-    """Log an internal error with its traceback; a lack of memory with a line. Never raises."""
-    if isinstance(error, MemoryError):
-        log_shortage(error)
-        return
-    try:
-        import logging
-
-        logging.getLogger("eyespan").error("internal error", exc_info=error)
-    except UNLOADED:
-        pass  # logging cannot be loaded; the answer reports the error
 
 
 def _invalid(request_id: Any, reason: str) -> InvalidMessage:

@@ -18,7 +18,7 @@ from eyespan.escape import valid_text
 from eyespan.model import Content, DocumentContent, ImageContent, Reply, ReplyError, TextContent
 from eyespan.recorder import Recorder, facts, watched
 from eyespan.server.audit_trail import AuditLog, AuditTrail
-from eyespan.server.definitions import as_data, definition, output_schema
+from eyespan.server.definitions import as_data, definition
 from eyespan.server.mcp_names import INVALID_PARAMS, READING_METHODS, RpcError
 from eyespan.server.resources import TEMPLATE, Resources, charge_json
 from eyespan.server.serve_options import DEFAULT_DIALECT
@@ -201,7 +201,7 @@ class Service:
             meta["eyespan/error"] = {"code": reply.error.code}
         else:
             counted = meta["eyespan/facts"] = reply.facts
-            if output_schema(tool) is not None:
+            if tool.dialect.output_schema is not None:
                 result["structuredContent"] = reply.structured
             elif self._is_data:
                 result["structuredContent"] = as_data(reply)

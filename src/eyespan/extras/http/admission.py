@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from eyespan.errors import log_failure
 from eyespan.extras.http import checks, oauth_metadata
 from eyespan.extras.http.auth import Caller, IssuerUnavailable, OAuthIssuer
 from eyespan.extras.http.auth.rate import RateLimiter
 from eyespan.extras.http.checks import Rejected
-from eyespan.server import messages
 
 if TYPE_CHECKING:
     from eyespan.extras.http.http_worker import WorkerSetup
@@ -119,5 +119,5 @@ async def _verdict(issuer: OAuthIssuer, token: str) -> Verdict:
     except IssuerUnavailable as error:
         return Rejected(503, "token", f"tokens of {issuer.issuer} cannot be checked: {error}", retry_after=1)
     except Exception as error:
-        messages.log(error)
+        log_failure(error)
         return Rejected(503, "token", "the token cannot be checked", retry_after=1)

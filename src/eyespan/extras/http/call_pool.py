@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
+from eyespan.errors import log_failure
 from eyespan.server import json_messages, mcp_names, messages
 from eyespan.server.mcp_names import RpcError
 
@@ -238,7 +239,7 @@ def _compute(call: PendingCall) -> None:
     except WouldBlock:
         call.answer = None
     except Exception as error:  # for example no memory for the answer
-        messages.log(error)
+        log_failure(error)
         call.answer = messages.error_answer(call.message.request_id, messages.internal_error(error))
         call.pieces = call.encode(call.answer)
 

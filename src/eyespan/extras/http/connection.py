@@ -11,12 +11,12 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext
+from eyespan.errors import log_failure
 from eyespan.extras.http import eviction
 from eyespan.extras.http.checks import Rejected
 from eyespan.extras.http.exchange import Exchange
 from eyespan.extras.http.inbox import no_memory
 from eyespan.extras.http.request_parser import RequestParser
-from eyespan.server import messages
 
 if TYPE_CHECKING:
     from eyespan.extras.http.admission import Verdict
@@ -226,7 +226,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _break_off(self, error: BaseException) -> None:
         """Close the connection after an error of the server itself, such as no memory: its request has no answer."""
-        messages.log(error)
+        log_failure(error)
         self._transport.abort()
 
     # --- for the exchange ------------------------------------------------------------------------------------------
