@@ -7,13 +7,14 @@ import hashlib
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from eyespan import Workspace
 from eyespan.context import CallContext
-from eyespan.server.service import Service
+from eyespan.server.service import PLAIN, Service
 
 SETS = Path(__file__).parent / "conformance"
 WHOLE_MACHINE = {"codex", "claude"}
@@ -82,7 +83,9 @@ def check_toolset(name, case, tmp_path, place=None):
         opened, names = place(root, is_whole_machine=False)
     expect = filled(case["expect"], names)
     with Workspace(opened) as workspace:
-        service = Service(workspace, [case["dialect"]], settings={case["dialect"]: case.get("settings", {})})
+        service = Service(
+            workspace, [case["dialect"]], replace(PLAIN, settings={case["dialect"]: case.get("settings", {})})
+        )
         params = {"name": case["tool"], "arguments": filled(case["args"], names)}
         result = service.handler("tools/call")(params, "test", CallContext())
     blocks = [with_base64(block) for block in result["content"]]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from eyespan import Workspace
 from eyespan.context import CallContext
 from eyespan.dialects import dialect_class, dialect_names
-from eyespan.server.service import Service
+from eyespan.server.service import PLAIN, Service
 
 LONG = "x" * 30
 
@@ -120,7 +121,7 @@ def test_an_mcp_server_names_the_roots_unless_a_setting_turns_that_off(root):
     with Workspace(root) as workspace:
 
         def description(**settings):
-            service = Service(workspace, ["claude"], settings={"claude": settings})
+            service = Service(workspace, ["claude"], replace(PLAIN, settings={"claude": settings}))
             return service.handler("tools/list")({}, "test", CallContext())["tools"][0]["description"]
 
         assert str(root) in description()

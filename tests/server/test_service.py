@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -13,7 +14,8 @@ from eyespan import Workspace
 from eyespan.context import CallContext
 from eyespan.dialects import dialect_names, forms
 from eyespan.server.mcp_names import COMMON_METHODS, RpcError
-from eyespan.server.service import Service
+from eyespan.server.serve_options import ServeOptions
+from eyespan.server.service import PLAIN, Service
 from tests.test_selectors_everywhere import pdf
 
 from .clients import TEMPLATE
@@ -29,7 +31,9 @@ PNG = bytes.fromhex(
 def service(tree):
     """Return a function that makes services over the same workspace."""
     with Workspace(tree) as workspace:
-        yield lambda *dialects, **settings: Service(workspace, dialects, **settings)
+        yield lambda *dialects, max_result_bytes=None, **options: Service(
+            workspace, dialects, replace(PLAIN, **options), max_result_bytes=max_result_bytes
+        )
 
 
 def ask(service, method, **params):
@@ -308,7 +312,7 @@ def kinds(tmp_path_factory):
 @pytest.mark.parametrize("name", dialect_names())
 def test_structured_content_is_valid_by_the_listed_schema_in_every_dialect(kinds, name):
     with Workspace(kinds) as workspace:
-        service = Service(workspace, (name,), structured=True, max_answer_tokens=2000)
+        service = Service(workspace, (name,), ServeOptions(structured=True, max_answer_tokens=2000))
         tool, schema = next(iter(service.toolsets()[name])), listed(service)[0]["outputSchema"]
         found = {}
         for path in KINDS:
@@ -323,7 +327,7 @@ def test_structured_content_is_valid_by_the_listed_schema_in_every_dialect(kinds
 
 
 def test_the_tool_for_changes_is_listed_if_its_setting_is_on(tree):
-    service = Service(Workspace(tree), ["native"], settings={"native": {"changes": True}})
+    service = Service(Workspace(tree), ["native"], replace(PLAIN, settings={"native": {"changes": True}}))
     listed = service.handler("tools/list")({}, "", CallContext(5))["tools"]
     result = service.handler("tools/call")({"name": "changes", "arguments": {}}, "", CallContext(5))
 

@@ -166,13 +166,13 @@ class Forge(TableDialect):
                 result["media_type"] = part.media_type
             page = Page(text, 1, 0)
         else:
-            page, result = self._lines(call, only_text(document), opened)
+            page, result = self._text_result(call, only_text(document), opened)
             result.update(path=facts.path, **encoding_facts(document))
         if facts.changed:
             result["changed_during_read"] = True
         return Reply((TextContent(page.body),), result, measures=self.measures(call, page, opened))
 
-    def _lines(self, call: Call, part: Any, opened: Opened) -> tuple[Page, dict[str, Any]]:
+    def _text_result(self, call: Call, part: Any, opened: Opened) -> tuple[Page, dict[str, Any]]:
         """Return the lines and the result object of a text. Raises: BadArguments."""
         first, last, total = part.first_line, part.first_line + part.line_count - 1, part.total_lines
         if not part.line_count and total and first:

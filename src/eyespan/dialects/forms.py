@@ -53,9 +53,12 @@ def arguments_of(
         selected = "" if first is None else f":{first}-{'' if last is None else last}"
         return {**arguments, name: path + selected}
     if fields[name].get("type") != "array":
-        return {**arguments, name: path, **_lines(fields, first, last, origin)}
+        return {**arguments, name: path, **_range(fields, first, last, origin)}
     if fields[name].get("items", {}).get("type") == "object":
-        return {**arguments, name: [{"path": path, **_lines(fields[name]["items"]["properties"], first, last, origin)}]}
+        return {
+            **arguments,
+            name: [{"path": path, **_range(fields[name]["items"]["properties"], first, last, origin)}],
+        }
     return {**arguments, name: [path]}
 
 
@@ -64,7 +67,7 @@ def takes_selectors(field: Mapping[str, Any]) -> bool:
     return "anyOf" in field
 
 
-def _lines(fields: Mapping[str, Any], first: int | None, last: int | None, origin: int) -> dict[str, Any]:
+def _range(fields: Mapping[str, Any], first: int | None, last: int | None, origin: int) -> dict[str, Any]:
     if first is None:
         return {}
     if RANGE_FIELD in fields:
@@ -132,10 +135,10 @@ def following(dialect: Dialect, arguments: Any, selector: Any) -> dict[str, Any]
     if fields[name].get("items", {}).get("type") == "object":
         entry = {
             "path": path,
-            **_lines(fields[name]["items"]["properties"], int(first), int(last) if last else None, origin),
+            **_range(fields[name]["items"]["properties"], int(first), int(last) if last else None, origin),
         }
         return {**arguments, name: [entry]}
-    lines = _lines(fields, int(first), int(last) if last else None, origin)
+    lines = _range(fields, int(first), int(last) if last else None, origin)
     kept = {name: value for name, value in arguments.items() if name not in (*LAST_FIELDS, *END_FIELDS)}
     return {**kept, **lines} if lines else None
 

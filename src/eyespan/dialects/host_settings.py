@@ -122,7 +122,7 @@ def _fitted(dialect: Dialect, arguments: Any, reply: Reply, run: Run) -> Reply:
         smaller = run({**arguments, "budget": int(min(asked, most) * 0.95 * limit / tokens)})
         if host_tokens(smaller) <= most:
             return smaller
-    portion = _entries(dialect, arguments) or _pages(dialect, arguments, reply) or _lines(dialect, arguments, reply)
+    portion = _entries(dialect, arguments) or _pages(dialect, arguments, reply) or _window(dialect, arguments, reply)
     count = portion.count if portion is not None else 0
     for _ in range(MAX_TRIES):
         count = min(count - 1, int(count * 0.95 * limit / max(1, tokens)))
@@ -211,7 +211,7 @@ def _pages(dialect: Dialect, arguments: Any, reply: Reply) -> _Portion | None:
     )
 
 
-def _lines(dialect: Dialect, arguments: Any, reply: Reply) -> _Portion | None:
+def _window(dialect: Dialect, arguments: Any, reply: Reply) -> _Portion | None:
     """Return the lines of one file that an answer shows; None if the tool names none."""
     field = forms.path_field(dialect.spec.input_schema)
     path = arguments.get(field) if isinstance(arguments, dict) and field else None

@@ -62,7 +62,7 @@ class Terminal:
     def part(self, part: Part) -> None:
         """Write one part of a document."""
         if isinstance(part, TextPart):
-            self._lines(part)
+            self._write_lines(part)
             return
         if isinstance(part, NotePart):
             text = f"{part.heading}\n\n{part.text}".rstrip("\n") if part.heading else part.text
@@ -88,7 +88,7 @@ class Terminal:
     def error(self, error: ReadError, message: str) -> None:
         """Write nothing: the reason is on standard error."""
 
-    def _lines(self, part: TextPart) -> None:
+    def _write_lines(self, part: TextPart) -> None:
         if not self._is_terminal and not self.is_colored:
             if self._has_numbers and part.first_line:
                 self._write(number(bytes(part.data), part.first_line, width=6, keep_ends=True)[0])

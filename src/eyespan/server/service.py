@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eyespan.context import CallContext
 from eyespan.dialects import dialect_class
@@ -21,14 +21,12 @@ from eyespan.server.audit_trail import AuditLog, AuditTrail
 from eyespan.server.definitions import as_data, definition
 from eyespan.server.mcp_names import INVALID_PARAMS, READING_METHODS, RpcError
 from eyespan.server.resources import TEMPLATE, Resources, charge_json
-from eyespan.server.serve_options import DEFAULT_DIALECT
+from eyespan.server.serve_options import DEFAULT_DIALECT, ServeOptions
 from eyespan.tool import Tool
 from eyespan.workspace import HOST, Workspace
 
-if TYPE_CHECKING:
-    from eyespan.server.serve_options import ServeOptions
-
-
+PLAIN = ServeOptions(max_answer_tokens=0)
+"""Of a caller who names none: the answers of the dialects as they are."""
 _CONTENT_KEYS = frozenset(("text", "content", "base64"))
 """Keys of a structured result that repeat the content blocks. `_meta` leaves them out."""
 
@@ -40,34 +38,28 @@ class Service:
         self,
         workspace: Workspace,
         dialects: Sequence[str] = (),
+        options: ServeOptions = PLAIN,
         *,
-        settings: Mapping[str, Mapping[str, Any]] | None = None,
-        rich: bool = False,
-        structured: bool = False,
         audit: AuditLog | None = None,
-        audit_required: bool = False,
         max_result_bytes: int | None = None,
-        max_answer_tokens: int = 0,
     ) -> None:
-        """Make the tools. Raises: ValueError, TypeError for an unknown dialect or setting."""
+        """Make the tools of `dialects`, or of those of the options. Raises: what `Workspace.tool` raises."""
         self.workspace = workspace
         self.refusal: str | None = None
         """The reason for which nothing can be read at present."""
-        self._trail = AuditTrail(audit, is_required=audit_required)
+        self._trail = AuditTrail(audit, is_required=options.audit_required)
         self.resources = Resources(workspace, self._trail, max_result_bytes)
-        self._rich = rich
-        self._is_data = structured
+        self._rich = options.rich
+        self._is_data = options.structured
         self._max_result_bytes = max_result_bytes
-        names = tuple(dict.fromkeys(dialects)) or (DEFAULT_DIALECT,)
+        names = tuple(dict.fromkeys(dialects or options.dialects)) or (DEFAULT_DIALECT,)
         self._tools: dict[str, Tool] = {}
         """The tools by each name they answer to."""
         self._listed: list[tuple[str, Tool]] = []
         unprefixed: list[tuple[str, Tool]] = []
         for dialect in names:
             prefix = f"{dialect.replace('-', '_')}_" if len(names) > 1 else ""
-            for tool in workspace.toolset(
-                dialect, **_server_settings(workspace, dialect, settings or {}, max_answer_tokens)
-            ):
+            for tool in workspace.toolset(dialect, **_server_settings(workspace, dialect, options)):
                 spec = tool.spec
                 self._listed.append((prefix + spec.name, tool))
                 self._tools.update({prefix + name: tool for name in (spec.name, *spec.aliases)})
@@ -82,29 +74,6 @@ class Service:
     def remembers(self) -> bool:
         """Return True if a tool leaves out what it has shown, so that only one conversation may use it."""
         return any(getattr(tool.dialect, "remembers", False) for _, tool in self._listed)
-
-    @classmethod
-    def from_options(
-        cls,
-        workspace: Workspace,
-        options: ServeOptions,
-        *,
-        dialects: Sequence[str] = (),
-        audit: AuditLog | None,
-        max_result_bytes: int | None = None,
-    ) -> Service:
-        """Make the service of a server; `dialects` override those of the options. Raises: ValueError, TypeError."""
-        return cls(
-            workspace,
-            dialects or options.dialects,
-            settings=options.settings,
-            rich=options.rich,
-            structured=options.structured,
-            audit=audit,
-            audit_required=options.audit_required,
-            max_result_bytes=max_result_bytes,
-            max_answer_tokens=options.max_answer_tokens,
-        )
 
     def handler(self, method: str) -> Callable[[Mapping[str, Any], str, CallContext], dict[str, Any]]:
         """Return the handler of a method: `(params, caller, context) -> result`. Raises: KeyError.
@@ -253,21 +222,19 @@ def _size_bytes(content: Sequence[Content]) -> int:
     return size
 
 
-def _server_settings(
-    workspace: Workspace, dialect: str, settings: Mapping[str, Mapping[str, Any]], max_answer_tokens: int
-) -> Mapping[str, Any]:
+def _server_settings(workspace: Workspace, dialect: str, options: ServeOptions) -> Mapping[str, Any]:
     """Return the settings of a dialect.
 
     Its definition names the roots by default: the instructions name them too. The lower of two limits of an answer
     holds.
     """
     configured = {**workspace.settings.get(HOST, {}), **workspace.settings.get(dialect, {})}
-    limits = [one for one in (max_answer_tokens, configured.get("max_answer_tokens", 0)) if one]
+    limits = [one for one in (options.max_answer_tokens, configured.get("max_answer_tokens", 0)) if one]
     chosen: dict[str, Any] = {"max_answer_tokens": min(limits, default=0)}
     name = "describes_roots"
     if name in dialect_class(dialect).settings and name not in configured:
         chosen[name] = True
-    return {**chosen, **settings.get(dialect, {})}
+    return {**chosen, **options.settings.get(dialect, {})}
 
 
 def _instructions(workspace: Workspace, listed: Sequence[tuple[str, Tool]]) -> str:

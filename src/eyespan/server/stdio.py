@@ -34,7 +34,7 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
         from eyespan.server.audit import Audit
 
         audit = Audit(options.audit, options.audit_bytes)
-    service = Service.from_options(workspace_factory(None), options, audit=audit)
+    service = Service(workspace_factory(None), (), options, audit=audit)
     confinement = sandboxing.confine(options, service.workspace.roots, audit)
     sys.stderr.write(f"eyespan serve: standard input and output; {confinement}\n")
     if options.no_sandbox:
@@ -54,10 +54,10 @@ def client_narrowing(service: Service, options: ServeOptions, audit: Audit | Non
         try:
             workspace = service.workspace.narrowed(directories)
         except ValueError:
-            refused = Service.from_options(service.workspace, options, audit=audit)
+            refused = Service(service.workspace, (), options, audit=audit)
             refused.refusal = "None of the client's directories is below one that this server may read."
             return refused
-        return Service.from_options(workspace, options, audit=audit)
+        return Service(workspace, (), options, audit=audit)
 
     return narrow
 

@@ -48,8 +48,8 @@ def difference(target: Target, open_file: Callable[[Target], Opened]) -> tuple[s
 
 
 def _difference(old: Target, older: Opened, new: Target, newer: Opened) -> str:
-    before_first, before = _lines(old, older)
-    after_first, after = _lines(new, newer)
+    before_first, before = _lines_of_side(old, older)
+    after_first, after = _lines_of_side(new, newer)
     if before == after:
         return ""
     hunks = _hunks(before, after)
@@ -67,7 +67,7 @@ def _symbol_name(target: Target) -> str:
     return ""
 
 
-def _lines(target: Target, opened: Opened) -> tuple[int, list[str]]:
+def _lines_of_side(target: Target, opened: Opened) -> tuple[int, list[str]]:
     """Return the number of the first line and the lines with their ends, of a file or of a symbol in it.
 
     A symbol that the file does not have has no lines. Raises: ReadError.

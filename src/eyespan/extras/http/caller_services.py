@@ -101,9 +101,7 @@ class CallerServices:
         return Api(CallerBackend(self.of(caller), caller.name, self.ring), caller.name)
 
     def _service(self, workspace: Workspace, dialects: tuple[str, ...]) -> Service:
-        service = Service.from_options(
-            workspace, self._options, dialects=dialects, audit=self._log, max_result_bytes=MAX_RESULT_BYTES
-        )
+        service = Service(workspace, dialects, self._options, audit=self._log, max_result_bytes=MAX_RESULT_BYTES)
         if service.remembers:
             raise ValueError("native.remember is for one conversation, and HTTP serves many; send `known` instead")
         return service
