@@ -107,6 +107,33 @@ def test_lines_are_translated(root, arguments, selector):
     assert reply.structured["parts"][0]["selector"] == selector
 
 
+@pytest.mark.parametrize(
+    ("arguments", "selector"),
+    [
+        (
+            {"path": "a.py", "range": {"start": {"line": 1, "character": 0}, "end": {"line": 2, "character": 4}}},
+            "a.py:2-3",
+        ),
+        ({"path": "a.py", "loc": {"start": {"line": 2, "column": 0}, "end": {"line": 3, "column": 4}}}, "a.py:2-3"),
+        ({"path": "a.py", "offset": 2, "length": 2, "encoding": "utf-8"}, "a.py:2-3"),
+        ({"relative_path": "src/lib.py", "name_path": "Harbour/berths", "include_body": True}, "src/lib.py:8-12"),
+    ],
+)
+def test_positions_and_names_of_other_tools_are_translated(root, arguments, selector):
+    with Workspace(root) as workspace:
+        reply = workspace.tool("native").call(arguments)
+
+    assert reply.structured["parts"][0]["selector"] == selector
+
+
+def test_a_pattern_of_names_is_no_expression(root):
+    with Workspace(root) as workspace:
+        tool = workspace.tool("native")
+
+        assert tool.call({"pattern": "**/*.py"}).text.startswith(">map of **/*.py: ")
+        assert tool.call({"pattern": "*.py", "path": "src"}).text.startswith(">map of src/**/*.py: ")
+
+
 def test_truth_may_be_written_as_text(root):
     with Workspace(root) as workspace:
         tool = workspace.tool("native")

@@ -38,7 +38,18 @@ def test_a_pattern_maps_the_files_that_match(project, call):
 
 
 def test_a_pattern_without_files_is_an_error(project, call):
-    assert call("pkg/*.none", fails=True).error.code == call("none.py", fails=True).error.code
+    assert call("pkg/*.none").error.code == call("none.py").error.code
+
+
+def test_a_part_of_a_pattern_is_that_of_its_only_file(project, call):
+    assert call("pkg/**/shared.py::Shared_Thing").text.endswith(
+        "\n2\t    pass\n>note: the only file of pkg/**/shared.py"
+    )
+    assert call("pkg/**/mod*.py::Thing1").text == (
+        ">! pkg/**/mod*.py::Thing1: a pattern of several files has no parts; ?word searches its files"
+    )
+    assert call("pkg/**/mod*.py:31-").text.endswith(": no name 31: the list has 30 names")
+    assert call("pkg/**/none*.py:3").text == ">! pkg/**/none*.py:3: no such file"
 
 
 def test_a_map_over_the_budget_reads_on_until_every_file_was_shown(project, call):

@@ -120,6 +120,11 @@ ROWS = [
     ("a.pl", "sub a {\n  if (/{/) {\n  }\n}\npackage B {\n  sub m {}\n}\n", ["a 1-4", "B 5-7", "B.m 6-6"]),
     ("a.scala", "object A {\n  def f(x: Int) =\n    x + 1\n\n  def g = 2\n}\n", ["A 1-6", "A.f 2-3", "A.g 5-5"]),
     ("b.m", "%% One\nx = 1;\n\n%% Two\nfunction f()\n  a(end)\nend\n", ["One 1-2", "Two 4-4", "f 4-7"]),
+    (
+        "a.sql",
+        "CREATE PROC [dbo].[p] AS\nBEGIN\n SELECT 1;\nEND\nGO\nALTER FUNCTION f() AS SELECT 1;\n SELECT 2;\ngo\n",
+        ["dbo.p 1-4", "f 6-7"],
+    ),
 ]
 
 

@@ -249,6 +249,8 @@ def _plan_readings(ask: Ask, args: NativeArgs, view: View, files: Files) -> Sequ
             return [lookalike]
         from eyespan.dialects.native.forgiving import plan_forgiving
 
+        if all(_is_glob(target.path) for target in ask.readings):
+            return [failure(ask.written, exact)]  # no file matches the pattern
         found, note = plan_forgiving(ask, exact, take, files, args.budget // 2 // len(args.asks))
         return [noted(found[0], note) if note else found[0], *found[1:]]
     except (errors.Cancelled, errors.TimedOut):
@@ -296,6 +298,13 @@ def _plan(target: Target, args: NativeArgs, view: View, files: Files, note: str 
     except errors.NotFound as error:
         if not _is_glob(target.path) or target.member or target.revision:
             raise
+        only = None if target.piece is None else _only_match(target.path, files)
+        if only is not None:
+            return _plan(replace(target, path=only), args, view, files, f"the only file of {target.path}")
+        if not isinstance(target.piece, Ranges | None):
+            part = "parts; ?word searches its files"
+            several = errors.NoSuchPart(target.path, document="a pattern of several files", part=part)
+            return failure(write_target(target), several)
         return _plan_map(target, view, files, error)
     if opened.kind is kinds.BINARY:
         raise errors.Binary(target.path)
@@ -310,6 +319,15 @@ def _is_glob(path: str) -> bool:
     """Return True if a path has wildcards. A message with a star, and a path in bold letters, are no patterns."""
     is_bold = path.startswith("**") and path[2:3] not in ("", "/", "*")
     return "*" in path and not is_bold and " " not in path and "\n" not in path
+
+
+def _only_match(path: str, files: Files) -> str | None:
+    """Return the only file that a pattern matches; None for several. Raises: ReadError."""
+    from eyespan.dialects.native import searches
+
+    matches = searches.files_like(path, files.engine, files.context)
+    found = next(matches, None)
+    return found.path if found is not None and next(matches, None) is None else None
 
 
 def _plan_map(target: Target, view: View, files: Files, missing: errors.ReadError) -> Item:

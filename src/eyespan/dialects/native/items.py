@@ -272,12 +272,17 @@ def directory_item(target: Target, listing: Listing, view: View, context: CallCo
 
 
 def row_range(target: Target, total: int) -> tuple[int, int]:
-    """Return the first and the last row of a list that a target selects. Raises: NotRegular, for other parts."""
+    """Return the first and the last row of a list that a target selects.
+
+    Raises: NotRegular, for other parts; PastEnd.
+    """
     match target.piece:
         case None:
             return 1, total
-        case Ranges((Lines(first, count),)):
+        case Ranges((Lines(first, count),)) if first <= max(1, total):
             return first, total if count is None else min(total, first + count - 1)
+        case Ranges((Lines(first, _),)):
+            raise errors.PastEnd(target.path, part="name", wanted=str(first), document="the list", total=total)
     raise errors.NotRegular(target.path, what="directory")
 
 
