@@ -31,6 +31,10 @@ def make(
         built = built.add_extension(x509.SubjectAlternativeName([x509.DNSName(each) for each in names]), False)
     if issuer is None:
         built = built.add_extension(x509.BasicConstraints(True, None), True)
+        built = built.add_extension(x509.KeyUsage(*[False] * 5, True, True, False, False), True)  # signs certificates
+    # Python 3.13 refuses certificates without the identifiers of keys.
+    built = built.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), False)
+    built = built.add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signing.public_key()), False)
     made = built.sign(signing, hashes.SHA256())
     pem = serialization.Encoding.PEM
     private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())

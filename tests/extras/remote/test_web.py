@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 import tracemalloc
 from urllib.parse import urlsplit
@@ -137,14 +138,17 @@ def test_a_redirect_is_not_followed(server, workspace):
 
 def test_an_answer_never_mixes_two_versions(server, workspace):
     server.files["big.log"] = lines(100_000)
+    is_replaced = threading.Event()
 
     def replaced(handler):
         server.etags["big.log"] = '"two"'
         server.files["big.log"] = lines(100_000).replace(b"remote", b"CHANGE")
+        is_replaced.set()  # another of the requests sent at once may have met the new version before its text
         server.answer(handler)
 
     server.faults = [None, replaced]
     reply = workspace.tool("codex").call({"file_path": "/data/big.log", "offset": 90_000})
+    assert is_replaced.wait(60)
 
     assert reply.is_error
     assert reply.error.code == "changed"
