@@ -56,7 +56,7 @@ PEERS = (
     Peer(
         "pi-coding-agent",
         "npm",
-        ("@earendil-works/pi-coding-agent@0.74.2",),
+        ("@earendil-works/pi-coding-agent@0.87.1",),
         "node_modules/@earendil-works/pi-coding-agent/dist/core/tools/read.js",
     ),
     Peer(

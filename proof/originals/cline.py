@@ -10,6 +10,7 @@ from typing import Any
 
 from proof.originals.child import Child
 from proof.originals.rules import GENERAL
+from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "cline"
 PEER = ("cline-core", "npm", ("@cline/core@0.0.86",), "node_modules/@cline/core/dist/index.js")
@@ -30,18 +31,13 @@ class Original(Child):
 
 def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, dict[str, Any]]:
     """Return random ranges of random files, in one of the forms that the original takes."""
-    numbers = [1, 1, 2, 3, 5, 19, 20, 21, 89, 90, 91, 1999, 2000, 2001, 4999, 5000, 5001, 9000, None]
 
     def entry() -> dict[str, Any]:
-        name = rng.choice(names)
-        one: dict[str, Any] = {"path": f"{root}/{name}" if rng.random() < 0.5 else name}
-        if rng.random() < 0.5:
-            one["start_line"] = rng.choice(numbers)
-        if rng.random() < 0.5:
-            one["end_line"] = rng.choice(numbers)
-        if rng.random() < 0.02:
-            one[rng.choice(["start_line", "end_line"])] = rng.choice(["3", "x", 0, -1, 1.5, [1], True])
-        return one
+        one: dict[str, Any] = {"path": random_path(rng, root, names)}
+        for name in ("start_line", "end_line"):
+            if rng.random() < 0.5:
+                one[name] = random_number(rng)
+        return spoiled(rng, one, "path") if len(one) > 1 else one
 
     form = rng.random()
     if form < 0.6:
@@ -50,13 +46,13 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
         return "read_files", entry()
     if form < 0.75:
         one = entry()
-        one[rng.choice(["file_path", "filePath"])] = one.pop("path")
+        one[rng.choice(["file_path", "filePath"])] = one.pop("path", "long.log")
         return "read_files", one
     key = rng.choice(["files", "paths", "file_paths"])
     if form < 0.85:
-        return "read_files", {key: [rng.choice(names) for _ in range(3)]}
+        return "read_files", {key: [random_path(rng, root, names) for _ in range(3)]}
     if form < 0.9:
-        return "read_files", {key: rng.choice(names)}
+        return "read_files", {key: random_path(rng, root, names)}
     if form < 0.95:
         return "read_files", {"files": [rng.choice(names), {"start_line": rng.choice([1, 2, 5])}, entry()]}
     return "read_files", rng.choice([{}, {"files": 3}, {"files": [{"start_line": 2}]}, {"files": entry()}])

@@ -10,6 +10,7 @@ from typing import Any
 from eyespan.extras.families.deepagents import CUT
 from proof.originals.child import Child
 from proof.originals.rules import GENERAL
+from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "deepagents"
 PEER = "deepagents"
@@ -34,19 +35,14 @@ class Original(Child):
 
 def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, dict[str, Any]]:
     """Return a random range of a random file."""
-    wide = root / "wide.txt"
-    if not wide.exists():
-        rows = [size * "w" for size in (3, 4999, 5000, 5001, 12_000, 26_000, 30_000, 40_000, 0, 90_000, 7)]
-        wide.write_text("\n".join(rows) + "\n")
-    name = rng.choice([*names, *["wide.txt"] * 6])
-    arguments: dict[str, Any] = {"file_path": f"/{name}" if rng.random() < 0.5 else name}
-    if rng.random() < 0.6:
-        arguments["offset"] = rng.choice([0, 0, 1, 2, 3, 4, 5, 8, 9, 10, 19, 20, 89, 90, 91, 4999, 5000, 9000, -1, -7])
-    if rng.random() < 0.6:
-        arguments["limit"] = rng.choice([0, 1, 2, 3, 5, 19, 20, 21, 89, 90, 91, 1999, 2000, 9000, -1])
-    if rng.random() < 0.04:
-        arguments[rng.choice(["offset", "limit", "file_path"])] = rng.choice(["x", [1], 1.5, None])
-    return "read_file", arguments
+    path = random_path(rng, root, names)
+    if rng.random() < 0.5 and not path.startswith("/"):
+        path = f"/{path}"
+    arguments: dict[str, Any] = {"file_path": path}
+    for name in ("offset", "limit"):
+        if rng.random() < 0.6:
+            arguments[name] = random_number(rng)
+    return "read_file", spoiled(rng, arguments, "file_path")
 
 
 def explain(

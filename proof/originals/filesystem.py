@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from proof.originals.rules import GENERAL
+from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "filesystem"
 PEER = "server-filesystem"
@@ -60,8 +61,7 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
     """Return a random tool and arguments."""
 
     def path() -> str:
-        name = rng.choice(names)
-        return f"{root}/{name}" if rng.random() < 0.5 else name
+        return random_path(rng, root, names)
 
     tool = rng.choice(
         ["read_text_file"] * 6
@@ -69,7 +69,7 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
         + ["directory_tree", "search_files", "get_file_info", "list_allowed_directories"]
     )
     arguments: dict[str, Any] = {"path": path()}
-    count = rng.choice([0, 1, 1, 2, 3, 5, 19, 20, 21, 90, 10_000, -1])
+    count = random_number(rng)
     if tool in ("read_text_file", "read_file"):
         choice = rng.random()
         if choice < 0.4:
@@ -78,8 +78,6 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
             arguments["tail"] = count
         if rng.random() < 0.05:
             arguments.update(head=2, tail=2)
-        if rng.random() < 0.05:
-            arguments[rng.choice(["head", "tail"])] = rng.choice(["3", None, True, [1]])
     elif tool == "read_multiple_files":
         arguments = {"paths": [path() for _ in range(rng.choice([0, 1, 2, 5]))]}
     elif tool == "list_directory_with_sizes":
@@ -98,7 +96,7 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
         arguments["path"] = rng.choice([".", "src", "linked", path()])
     elif tool == "list_allowed_directories":
         arguments = {}
-    return tool, arguments
+    return tool, spoiled(rng, arguments, "path") if "path" in arguments else arguments
 
 
 def explain(

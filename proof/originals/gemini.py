@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from proof.originals.child import Child
-from proof.originals.rules import GENERAL
+from proof.originals.rules import BINARY, EMPTY_PIECE, STRICT, WRONG
+from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "gemini"
 PEER = "gemini-cli-core"
@@ -42,18 +43,13 @@ def _block(content: Any) -> dict[str, Any]:
 
 def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, dict[str, Any]]:
     """Return a random range of a random file, or random patterns."""
-    if rng.random() < 0.4:
+    if rng.random() < 0.15:
         return "read_many_files", _random_patterns(rng, root, names)
-    name = rng.choice(names)
-    arguments: dict[str, Any] = {"file_path": f"{root}/{name}" if rng.random() < 0.5 else name}
-    numbers = [0, 1, 1, 2, 3, 5, 19, 20, 21, 89, 90, 91, 1999, 2000, 2001, 4999, 5000, 5001, 9000, -1]
-    if rng.random() < 0.6:
-        arguments["start_line"] = rng.choice(numbers)
-    if rng.random() < 0.5:
-        arguments["end_line"] = rng.choice(numbers)
-    if rng.random() < 0.04:
-        arguments[rng.choice(["start_line", "end_line", "file_path"])] = rng.choice(["3", True, [1], 1.5])
-    return "read_file", arguments
+    arguments: dict[str, Any] = {"file_path": random_path(rng, root, names)}
+    for name in ("start_line", "end_line"):
+        if rng.random() < 0.6:
+            arguments[name] = random_number(rng)
+    return "read_file", spoiled(rng, arguments, "file_path")
 
 
 PATTERNS = [
@@ -195,4 +191,4 @@ def _files(content: Any) -> dict[str, str]:
     return {**images, **dict(zip(pieces[1::2], pieces[2::2], strict=True))}
 
 
-RULES = GENERAL
+RULES = (WRONG, STRICT, EMPTY_PIECE, BINARY)

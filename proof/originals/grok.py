@@ -8,7 +8,7 @@ from typing import Any
 
 from proof.originals.child import Child
 from proof.originals.rules import BINARY, CRLF, DOUBLES, EMPTY_PIECE, OUTSIDE, STRICT, WRONG, Answer, Case, Rule
-from proof.originals.tree import random_number, random_path
+from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "grok"
 _EDITOR = "node_modules/@vibe-kit/grok-cli/dist/tools/text-editor.js"
@@ -31,7 +31,7 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
     for name in ("start_line", "end_line"):
         if rng.random() < 0.6:
             arguments[name] = random_number(rng)
-    return "view_file", arguments
+    return "view_file", spoiled(rng, arguments, "path")
 
 
 def _check(self: Any, values: dict[str, Any]) -> None:

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from proof.originals.rules import GENERAL
+from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "opencode"
-PEER = ("opencode", "npm", ("opencode-linux-x64@1.18.33",), "node_modules/opencode-linux-x64/bin/opencode")
+PEER = ("opencode", "npm", ("opencode-linux-x64@1.18.34",), "node_modules/opencode-linux-x64/bin/opencode")
 BATCH = 40
 """The calls of one prompt; the program makes them at the same time."""
 
@@ -167,15 +168,11 @@ class _Model:
 
 def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, dict[str, Any]]:
     """Return a random range of a random file."""
-    name = rng.choice(names)
-    arguments: dict[str, Any] = {"filePath": f"{root}/{name}" if rng.random() < 0.5 else name}
-    if rng.random() < 0.6:
-        arguments["offset"] = rng.choice([0, 1, 1, 2, 3, 5, 19, 20, 21, 89, 90, 91, 2000, 4999, 5000, 5001, 9000])
-    if rng.random() < 0.6:
-        arguments["limit"] = rng.choice([0, 1, 2, 3, 5, 19, 20, 21, 89, 90, 91, 1999, 2000, 2001, 9000])
-    if rng.random() < 0.04:
-        arguments[rng.choice(["offset", "limit", "filePath"])] = rng.choice(["3", True, [1], 1.5, -1, None])
-    return "read", arguments
+    arguments: dict[str, Any] = {"filePath": random_path(rng, root, names)}
+    for name in ("offset", "limit"):
+        if rng.random() < 0.6:
+            arguments[name] = random_number(rng)
+    return "read", spoiled(rng, arguments, "filePath")
 
 
 def explain(

@@ -23,7 +23,7 @@ from proof.originals.rules import (
     lines_at,
     other_encoding,
 )
-from proof.originals.tree import random_number, random_path
+from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "openhands"
 PEER = "openhands-tools"
@@ -59,7 +59,7 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
         arguments["view_range"] = [random_number(rng), rng.choice([random_number(rng), -1])]
     if rng.random() < 0.02:
         arguments["view_range"] = rng.choice([[], [1], [1, 2, 3], "1", 3, None, [5, 2], [0, 1]])
-    return "file_editor", arguments
+    return "file_editor", spoiled(rng, arguments, "path")
 
 
 NOTICE = (

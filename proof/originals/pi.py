@@ -9,6 +9,7 @@ from typing import Any
 
 from proof.originals.child import Child
 from proof.originals.rules import GENERAL
+from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "pi"
 PEER = "pi-coding-agent"
@@ -31,16 +32,11 @@ class Original(Child):
 
 def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, dict[str, Any]]:
     """Return a random range of a random file."""
-    wide = root / "wide.txt"
-    if not wide.exists():
-        wide.write_text("\n".join([size * "w" for size in (3, 4999, 20_000, 26_000, 30_000, 40_000, 0, 90_000, 7)]))
-    name = rng.choice([*names, *["wide.txt"] * 4])
-    arguments: dict[str, Any] = {"path": rng.choice([name, name, f"{root}/{name}", f"@{name}", f"{name}/"])}
-    if rng.random() < 0.6:
-        arguments["offset"] = rng.choice([0, 1, 2, 3, 5, 20, 90, 91, 1999, 2001, 4999, 5000, 5001, 9000])
-    if rng.random() < 0.6:
-        arguments["limit"] = rng.choice([0, 1, 2, 5, 89, 90, 91, 1999, 2000, 2001, 9000])
-    return "read", arguments
+    arguments: dict[str, Any] = {"path": random_path(rng, root, names)}
+    for name in ("offset", "limit"):
+        if rng.random() < 0.6:
+            arguments[name] = random_number(rng)
+    return "read", spoiled(rng, arguments, "path")
 
 
 def explain(

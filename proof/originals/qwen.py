@@ -22,7 +22,7 @@ from proof.originals.rules import (
     Rule,
     other_encoding,
 )
-from proof.originals.tree import random_number, random_path
+from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "qwen"
 PEER = ("qwen-code", "npm", ("@qwen-code/qwen-code@0.24.4",), "node_modules/@qwen-code/qwen-code/cli.js")
@@ -51,7 +51,7 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
     for name in ("offset", "limit"):
         if rng.random() < 0.6:
             arguments[name] = random_number(rng)
-    return "read_file", arguments
+    return "read_file", spoiled(rng, arguments, "file_path")
 
 
 def _past_end(case: Case, own: Answer) -> Answer:
@@ -122,7 +122,7 @@ def explain(tool: str, arguments: dict[str, Any], theirs: Answer, ours: Answer, 
 
 
 RULES = (
-    Rule("a file that does not exist", refused=lambda case: not case.file("file_path").exists()),
+    Rule("a file that does not exist", refused=lambda case: case.names_nothing),
     WRONG,
     STRICT,
     OUTSIDE,

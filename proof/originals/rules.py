@@ -9,7 +9,7 @@ words are not compared then, and such calls are counted apart.
 from __future__ import annotations
 
 import base64
-import itertools
+import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -49,7 +49,7 @@ class Case:
     def names_nothing(self) -> bool:
         """Return True if one of the arguments names no file, and none of them names one."""
         texts = [value for value in self.arguments.values() if isinstance(value, str)]
-        return bool(texts) and not any((self.root / text.lstrip("@/")).is_file() for text in texts if "\0" not in text)
+        return bool(texts) and not any(os.path.isfile(self.root / text.lstrip("@/")) for text in texts)
 
     def file(self, name: str = "path") -> Path:
         """Return the file that an argument names."""
@@ -92,8 +92,8 @@ class Judge:
         self._members: Sequence[type[Dialect]] = found.tools if issubclass(found, ToolsetDialect) else (found,)
         self._tools: dict[tuple[Rule, ...], tuple[Path, dict[str, Tool]]] = {}
         self._open: list[Workspace] = []
-        self._known: Counter[tuple[int, ...]] = Counter()
-        """The rules that explained differences so far, by number: tried first."""
+        self._known: Counter[tuple[Rule, ...]] = Counter()
+        """The rules that explained differences so far: tried first."""
 
     def close(self) -> None:
         for workspace in self._open:
@@ -121,15 +121,30 @@ class Judge:
                 applies = rule.refused if theirs[0] else rule.refused_here
                 if applies is not None and applies(case):
                     return rule.name, False
-        numbers = [at for at, rule in enumerate(self._rules) if rule.refused is rule.refused_here]
-        tried = [one for size in range(1, MAX_RULES + 1) for one in itertools.combinations(numbers, size)]
-        tried.sort(key=lambda one: (len(one), -self._known[one]))
-        for one in tried:
-            rules = tuple([self._rules[at] for at in one])
-            if self.answer(case, rules) == theirs:
-                self._known[one] += 1
-                return "; ".join([rule.name for rule in rules]), True
-        return None
+        known = sorted(self._known, key=lambda rules: -self._known[rules])
+        found = next((rules for rules in known if self.answer(case, rules) == theirs), None)
+        found = found or self._combined(case, theirs, (), ours)
+        if found is None:
+            return None
+        self._known[found] += 1
+        return "; ".join([rule.name for rule in found]), True
+
+    def _combined(self, case: Case, theirs: Answer, rules: tuple[Rule, ...], before: Answer) -> tuple[Rule, ...] | None:
+        """Return the fewest rules, these among them, that make the original's answer; each must change the answer."""
+        tried = []
+        for rule in self._rules:
+            is_idle = rule.has_machine and not before[0]  # what was shown lies below the roots
+            if rule.refused is rule.refused_here and rule not in rules and not is_idle:
+                more = tuple([one for one in self._rules if one in rules or one is rule])
+                answer = self.answer(case, more)
+                if answer == theirs:
+                    return more
+                if answer != before:
+                    tried.append((more, answer))
+        found = None
+        for more, answer in tried if len(rules) + 1 < MAX_RULES else ():
+            found = found or self._combined(case, theirs, more, answer)
+        return found
 
     def _variant(self, rules: tuple[Rule, ...]) -> tuple[Path, dict[str, Tool]]:
         if rules not in self._tools:

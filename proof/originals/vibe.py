@@ -11,10 +11,10 @@ from typing import Any
 from eyespan.extras.families.vibe import TOO_LARGE
 from proof.originals.child import Child
 from proof.originals.rules import BINARY, OUTSIDE, STRICT, WRONG, Answer, Case, Rule, other_encoding
-from proof.originals.tree import random_number, random_path
+from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "vibe"
-PEER = ("mistral-vibe", "pip", ("mistral-vibe==2.26.1",), "bin/python", (3, 12))
+PEER = ("mistral-vibe", "pip", ("mistral-vibe==3.0.3",), "bin/python", (3, 12))
 
 
 class Original(Child):
@@ -34,7 +34,7 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
     for name in ("offset", "limit"):
         if rng.random() < 0.6:
             arguments[name] = random_number(rng)
-    return "read_file", arguments
+    return "read_file", spoiled(rng, arguments, "file_path")
 
 
 def _resolved(case: Case, own: Answer) -> Answer:

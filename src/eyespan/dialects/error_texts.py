@@ -68,6 +68,8 @@ def error_names(error: ReadError) -> Iterator[str]:
             yield "numbers_scan_limit"
         case errors.InvalidPath() if "\0" in error.path:
             yield "nul"
+        case errors.InvalidPath():
+            yield from (error.code, "not_found")  # a file system that takes every name has no such file
         case errors.TooMuchMemory():
             yield from ("too_much_memory", "any")  # never the text of a file that is too large
     number = _system_number(error)
@@ -108,6 +110,8 @@ def system_text(error: ReadError, platform: Platform, call: str) -> str:
 
 def _system_number(error: ReadError) -> int:
     """Return the errno of an error whose text is the system's; 0 for errors that eyespan words itself."""
+    if isinstance(error, errors.InvalidPath):
+        return errno.ENOENT
     if isinstance(error, errors.NotRegular):
         return errno.EISDIR if error.what == "directory" else 0
     if isinstance(error, errors.SystemFailure) and error.reason == errors.system_text(error.errno):

@@ -66,7 +66,7 @@ class Paths:
     """`.` and `..` are resolved in the text and a slash at the end is dropped, as most programs do. Otherwise the file
     system resolves them, and the text only if that leads out of the root and back."""
     has_mentions: bool = False
-    """A missing file whose name begins with `@` is tried without it."""
+    """A missing file whose name begins with `@` is tried without it, from a root on."""
     shows_absolute: bool = False
     """Answers and errors name the absolute path, not the path as it was asked for."""
     shows_normal: bool = False
@@ -81,7 +81,7 @@ class Paths:
         if not self.shows_absolute or (os.path.isabs(asked) and not self.shows_normal):
             return asked
         path = os.path.join(roots[0].path, self.resolved(asked, roots))
-        normal = path if "\0" in path or "://" in path else os.path.normpath(path)
+        normal = path if "\0" in path else os.path.normpath(path)
         return f"{normal}/" if os.path.isabs(asked) and asked.endswith("/") else normal
 
 
@@ -357,7 +357,9 @@ class TableDialect(Dialect):
         except errors.NotFound:
             if not (self.paths.has_mentions and request.path.startswith("@")):
                 raise
-            other = request.path.lstrip("@/") or "."
+            other = normal_path(request.path[1:], engine.guard.roots) or "."
+            if not f"{other}/".startswith(tuple([f"{root.path}/" for root in engine.guard.roots])):
+                other = other.lstrip("/") or "."
         except errors.OutsideRoot:
             other = normal_path(request.path, engine.guard.roots)
             if other == request.path:

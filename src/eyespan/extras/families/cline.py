@@ -7,8 +7,6 @@ JSON list of results; images follow it.
 from __future__ import annotations
 
 import json
-import os
-from dataclasses import replace
 from sys import getsizeof
 from typing import Any
 
@@ -17,10 +15,10 @@ from eyespan.context import CallContext
 from eyespan.dialects.arguments import SAFE, BadArguments, Field, Wording, checked
 from eyespan.dialects.base import Admit
 from eyespan.dialects.host_settings import suggested
-from eyespan.dialects.table import Call, Gutter, Paths, TableDialect, Window
+from eyespan.dialects.table import Call, Gutter, Paths, Window
 from eyespan.engine import Engine
-from eyespan.model import Content, ReadRequest, Reply, ReplyError, TextContent
-from eyespan.opened import Opened
+from eyespan.extras.families.similar_names import LookalikeDialect
+from eyespan.model import Content, Reply, ReplyError, TextContent
 
 MAX_LINES = 2000
 MAX_CHARS = 48_000
@@ -38,7 +36,7 @@ def _line(name: str, text: str) -> Field:
     return Field(name, "integer", text, minimum=1, takes=("float", "text"), fits=SAFE, schema={"anyOf": any_of})
 
 
-class Cline(TableDialect):
+class Cline(LookalikeDialect):
     """The tool as the program has it."""
 
     name = "cline"
@@ -146,25 +144,6 @@ class Cline(TableDialect):
         # A call that read nothing is an error, so that hosts and the audit log see it; the text is the same.
         failure = ReplyError(failures[0], text) if len(failures) == len(results) > 0 else None
         return Reply((TextContent(text), *images), None, failure, tuple(notes), measures)
-
-    def opened(self, request: ReadRequest, engine: Engine, context: CallContext) -> Opened:
-        """Open a file; one that is missing by the only name that looks the same. Raises: ReadError."""
-        try:
-            return super().opened(request, engine, context)
-        except errors.NotFound:
-            from eyespan.suggest import lookalikes
-
-            directory, name = os.path.split(request.path)
-            if name.isascii() and " " not in name and "'" not in name:
-                raise
-            try:
-                names = [entry.name for entry in engine.list(directory or ".", context).entries]
-            except errors.NotFound:
-                names = []
-            similar = lookalikes(name, names)
-            if len(similar) != 1:
-                raise
-            return engine.open(replace(request, path=os.path.join(directory, similar[0])), context)
 
     def size_of(self, line: str, last: int, *, is_first: bool) -> int:
         return len(line) + len(str(last)) + 4

@@ -87,8 +87,8 @@ class DeepAgents(TableDialect):
         if ".." in path.replace("\\", "/").split("/") or path.startswith("~"):
             raise BadArguments("invalid_path", f"Error: Path traversal not allowed: {path}")
         if path[1:2] == ":" and path[:1].isalpha() and path[:1].isascii():
-            text = "Windows absolute paths are not supported"
-            raise BadArguments("invalid_path", f"Error: {text}: {path}. Use a path below the workspace")
+            text = f"Error: Windows absolute paths are not supported: {path}. Use a path below the workspace"
+            raise BadArguments("invalid_path", text)
 
     def page(self, call: Call, opened: Opened) -> Page:
         first = max(call["offset"], 0) + 1

@@ -59,9 +59,7 @@ _SVG = "image/svg+xml"
 _MEDIA_TYPES = {
     ".svg": _SVG,
     ".mp3": "audio/mpeg",
-    ".wav": "audio/wav",
-    ".ogg": "audio/ogg",
-    ".flac": "audio/flac",
+    **{f".{name}": f"audio/{name}" for name in ("wav", "ogg", "flac")},
     ".pdf": "application/pdf",
 }
 """Types by suffix, for files that are not images."""

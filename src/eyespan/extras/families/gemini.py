@@ -42,6 +42,7 @@ _EXCLUDED_FILES = re.compile(
     r"od[tsp]|py[co])"
 )
 _GLOB = {"type": "string", "minLength": 1}
+_MISSING = "Could not read file because no file was found at the specified path."
 _NOTICE = (
     "\nIMPORTANT: The file content has been truncated.\n"
     "Status: Showing lines {first}-{last} of {total} total lines.\n"
@@ -93,7 +94,7 @@ class GeminiReadFile(TableDialect):
     answers = {"full": _NEXT, "more": _NEXT, "part": _NOTICE % "", "cut": _NOTICE % "", "any": "{body}"}
     refused = {"past_end": "start_line {first} is after the end: the file has {total} lines"}
     error_texts = {
-        "not_found": "Could not read file because no file was found at the specified path.",
+        **dict.fromkeys(("not_found", "ENAMETOOLONG"), _MISSING),
         "directory": "Could not read file because the provided path is a directory, not a file.",
         "too_large": f"File size exceeds the {MAX_FILE_BYTES // MIB}MB limit.",
         "outside_root": 'Path not in workspace: Attempted path "{path}" resolves outside the allowed workspace '

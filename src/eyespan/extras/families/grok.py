@@ -41,8 +41,7 @@ class Grok(TableDialect):
         "any": "Contents of {path}:\n{body}",
     }
     error_texts = {
-        "not_found": "File or directory not found: {path}",
-        "ELOOP": "File or directory not found: {path}",
+        **dict.fromkeys(("not_found", "ELOOP", "ENAMETOOLONG"), "File or directory not found: {path}"),
         "any": "Error viewing {path}: {system}",
     }
 

@@ -50,12 +50,14 @@ class Kimi(TableDialect):
         Field("n_lines", "integer", "The number of lines to read; all by default.", minimum=1, fits=SAFE),
         Field("max_chars", "integer", "The most characters of the answer.", minimum=1, fits=SAFE),
     )
+    is_closed = True
     wording = Wording(
         _FAILED.replace("{}", 'Invalid args for tool "Read": {}'),
         missing="must have required property '{name}'",
         type="/{name} must be {type}",
         below="/{name} must be >= {bound}",
-        above="/{name} must be <= {bound}",
+        unfit=f"/{{name}} must be <= {SAFE[1]}",
+        unknown="must NOT have additional property '{raw}'",
     )
     window = Window(first="line_offset", count="n_lines", has_tails=True)
     read_limits = Limits(max_line_bytes=4 * MAX_CHARS, max_line_chars=MAX_CHARS)
@@ -65,6 +67,7 @@ class Kimi(TableDialect):
     error_form = _FAILED
     error_texts = {
         "not_found": '"{path}" does not exist.',
+        **dict.fromkeys(("ELOOP", "ENAMETOOLONG"), "realpath failed: unrecognized filesystem error"),
         "not_regular": '"{path}" is not a file.',
         "binary_image": '"{path}" is an image file. Only text files can be read.',
         "binary_video": '"{path}" is a video file. Only text files can be read.',
@@ -75,6 +78,8 @@ class Kimi(TableDialect):
     }
 
     def check(self, values: dict[str, Any]) -> None:
+        if not values["path"]:
+            raise _failed("Path cannot be empty")
         if values["line_offset"] == 0:
             raise self.wording.bad("/line_offset must match a schema in anyOf")
         if values["column_offset"] is not None and (values["line_offset"] or 1) < 0:
@@ -219,6 +224,7 @@ def _shown_lines(opened: Opened, selection: CharRange) -> tuple[list[str], bool]
     """Return lines as they are shown, and whether their line ends are mixed; a line that is cut short is the last."""
     part = only_text(opened.read(selection))
     text = part.data.decode("utf-8", "replace")
+    text = text.removeprefix("\ufeff") if (selection.first, selection.column) == (1, 1) else text
     pairs, feeds, returns = text.count("\r\n"), text.count("\n"), text.count("\r")
     is_mixed = returns > pairs or 0 < pairs < feeds
     text = text.replace("\r", "\\r") if is_mixed else text.replace("\r\n", "\n")

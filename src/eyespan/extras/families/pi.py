@@ -5,15 +5,16 @@ Names, limits and notices follow the program; docs/dialects/pi.md lists the diff
 
 from __future__ import annotations
 
-from eyespan.dialects.arguments import Field, Wording
-from eyespan.dialects.table import Paths, TableDialect, Window
+from eyespan.dialects.arguments import LAX, Field, Wording
+from eyespan.dialects.table import Paths, Window
+from eyespan.extras.families.similar_names import LookalikeDialect
 from eyespan.model import ANY_IS_TEXT
 
 MAX_LINES = 2000
 _SHOWING = "{body}\n\n[Showing lines {first}-{last} of {total}%s. Use offset={next} to continue.]"
 
 
-class Pi(TableDialect):
+class Pi(LookalikeDialect):
     """The tool as the program has it."""
 
     name = "pi"
@@ -28,9 +29,9 @@ class Pi(TableDialect):
         "Images come as attachments."
     )
     fields = (
-        Field("path", "string", "The file to read, relative or absolute", required=True),
-        Field("offset", "number", "The first line to read, counted from 1"),
-        Field("limit", "number", "The most lines to read"),
+        Field("path", "string", "The file to read, relative or absolute", required=True, takes=("number",)),
+        Field("offset", "number", "The first line to read, counted from 1", takes=LAX),
+        Field("limit", "number", "The most lines to read", takes=LAX),
     )
     wording = Wording(
         'Validation failed for tool "read":\n  - {}',

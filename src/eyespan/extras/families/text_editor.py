@@ -101,8 +101,9 @@ class TextEditor(TableDialect):
     def parse(self, arguments: Any, admit: Admit) -> Call:
         command = arguments.get("command") if isinstance(arguments, dict) else None
         if command in EDITS:
-            text = f"Error: the command {command} is not available: this tool only views files"
-            raise BadArguments("read_only", text)
+            raise BadArguments(
+                "read_only", f"Error: the command {command} is not available: this tool only views files"
+            )
         call = super().parse(arguments, admit)
         return call if call["view_range"] is None else self.in_range(call, call["view_range"])
 
@@ -114,8 +115,8 @@ class TextEditor(TableDialect):
         if first < 1:
             raise self.wording.bad(f"invalid view_range {shown(given)}: lines count from 1")
         if last != -1 and last < first:
-            text = "the last line comes before the first; -1 is the end"
-            raise self.wording.bad(f"invalid view_range {shown(given)}: {text}")
+            end = "the last line comes before the first; -1 is the end"
+            raise self.wording.bad(f"invalid view_range {shown(given)}: {end}")
         return replace(call, selection=Lines(first, None if last == -1 else last - first + 1))
 
     def page(self, call: Call, opened: Opened) -> Page:
