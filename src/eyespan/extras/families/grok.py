@@ -59,6 +59,5 @@ class Grok(TableDialect):
 
     def list_directory(self, call: Call, engine: Engine, context: CallContext) -> Reply:
         entries = engine.list(self.paths.resolved(call.path, engine.guard.roots), context).entries
-        names = [valid_text(entry.name) for entry in entries]
-        text = "\n".join([f"Directory contents of {written_path(call.path)}:", *names])
-        return Reply((TextContent(text),), measures={"lines": len(names)})
+        lines = [f"Directory contents of {written_path(call.path)}:", *[valid_text(entry.name) for entry in entries]]
+        return Reply((TextContent("\n".join(lines)),), measures={"lines": len(entries)})

@@ -101,10 +101,7 @@ class Kimi(TableDialect):
                 f"column_offset={column} is past the end of the starting line {first}. Read the line from column 0 to "
                 "inspect its current contents."
             )
-        if offset > 0:
-            page = _forward(opened, status, column)
-        else:
-            page = _backward(opened, status)
+        page = _forward(opened, status, column) if offset > 0 else _backward(opened, status)
         return replace(page, total=total, notes=text_notes(document))
 
     def texts(self, call: Call, page: Page, path: str) -> Sequence[str]:
