@@ -58,7 +58,7 @@ def compare(name: str, calls: int, seed: int, *, writes: bool = False) -> int:
                 if theirs == ours:
                     continue
                 reason = judge.reason(case, theirs, ours)
-                pattern = module.explain(tool, arguments, theirs, ours, root) if hasattr(module, "explain") else None
+                pattern = pattern_of(module, tool, arguments, theirs, ours, root) if reason is None else None
                 if reason is None and pattern is not None:
                     by_pattern[pattern] += 1
                 elif reason is None:
@@ -88,6 +88,15 @@ def compare(name: str, calls: int, seed: int, *, writes: bool = False) -> int:
         groups["undeclared"] = Counter({f"calls for {file or '.'}": count for file, count in files.items()})
         write_figures(module.DIALECT, f"{peer.name} {peer.version}", (calls, equal), groups)
     return 1 if undeclared else 0
+
+
+def pattern_of(module: Any, tool: str, arguments: dict[str, Any], theirs: Any, ours: Any, root: Path) -> str | None:
+    """Return the declaration that a pattern in the answers suggests; None if none does, or the file has none."""
+    try:
+        found: str | None = module.explain(tool, arguments, theirs, ours, root) if hasattr(module, "explain") else None
+    except (AttributeError, IndexError, KeyError, OSError, TypeError, ValueError):
+        return None
+    return found
 
 
 def write_figures(dialect: str, original: str, figures: tuple[int, int], groups: Mapping[str, Counter[str]]) -> None:

@@ -7,7 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from proof.originals.child import Child
-from proof.originals.rules import BINARY, CRLF, DOUBLES, EMPTY_PIECE, OUTSIDE, STRICT, WRONG, Answer, Case, Rule
+from proof.originals.rules import (
+    BINARY,
+    CRLF,
+    DOUBLES,
+    EMPTY_PIECE,
+    OUTSIDE,
+    STRICT,
+    SURROGATES,
+    WRONG,
+    Answer,
+    Case,
+    Rule,
+)
 from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "grok"
@@ -62,5 +74,7 @@ RULES = (
     DOUBLES,
     BINARY,
     Rule("negative lines are absent", answer=_from_the_end),
+    SURROGATES,
+    Rule("a file that is missing", refused=lambda case: case.names_nothing),
     Rule("one line without the other is honoured", table={"check": _check}),
 )

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 from typing import Any
 
 from proof.originals.child import Child
-from proof.originals.rules import BINARY, OUTSIDE, STRICT, WRONG, Answer
+from proof.originals.rules import (
+    BINARY,
+    BOTH_OUTSIDE,
+    LARGE,
+    OUTSIDE,
+    STRICT,
+    SURROGATES,
+    WRONG,
+    Answer,
+    Case,
+    Rule,
+)
 from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "kimi"
@@ -40,4 +52,134 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
     return "Read", spoiled(rng, arguments, "path")
 
 
-RULES = (WRONG, STRICT, OUTSIDE, BINARY)
+def _by_name(case: Case, own: Answer) -> Answer:
+    """Return the refusal of a file whose suffix is that of a binary kind."""
+    if Path(str(case.arguments["path"])).suffix.lower() not in _SUFFIXES or not os.path.isfile(
+        os.path.normpath(case.file())
+    ):
+        return own
+    text = f'"{case.arguments["path"]}" is not readable as UTF-8 text. Only text files can be read.'
+    return True, f"<system>ERROR: Tool execution failed.</system>\n{text}"
+
+
+def _below_file(case: Case, own: Answer) -> Answer:
+    """Return the error for a slash after the absolute name of a file."""
+    path = str(case.arguments["path"])
+    if not (path.startswith("/") and path.endswith("/")) or not os.path.isfile(path.rstrip("/")):
+        return own
+    return True, f'<system>ERROR: Tool execution failed.</system>\n"{path}" does not exist.'
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _whole_file(case: Case, own: Answer) -> Answer:
+    """Return the refusal of a file that holds NUL or is not UTF-8 at any place."""
+    data, path = case.contents(), case.arguments["path"]
+    if b"\0" in data:
+        text = f'"{path}" is not readable as UTF-8 text. Only text files can be read.'
+    elif not _is_utf8(data):
+        text = (
+            f'"{path}" is not valid UTF-8 or UTF-16 text. Only UTF-8 and UTF-16 text files can be read; for other '
+            "encodings (e.g. GBK), convert the file to UTF-8 first (e.g. with `iconv`)."
+        )
+    else:
+        return own
+    return True, f"<system>ERROR: Tool execution failed.</system>\n{text}"
+
+
+def _encoding_named(case: Case, own: Answer) -> Answer:
+    """Return the status with the encoding of a text in UTF-16."""
+    if own[0] or not case.contents().startswith(b"\xff\xfe"):
+        return own
+    lossy = "\ufffd" in case.contents().decode("utf-16", "replace")
+    note = (
+        "Detected file encoding: UTF-16 LE; content transcoded to UTF-8 for display. Edit and Write expect UTF-8 "
+        "\u2014 convert the file's encoding first (e.g. `iconv` via Bash)."
+    )
+    more = (
+        " Lossy UTF-16 decoding: malformed sequences were replaced with U+FFFD. The decoded text may differ from the "
+        "original file."
+    )
+    return False, f"{own[1].removesuffix('</system>')} {note}{more if lossy else ''}</system>"
+
+
+def _mixed(case: Case, own: Answer) -> Answer:
+    """Return the lines and the status for line ends that are mixed anywhere in the file."""
+    data = case.contents()
+    feeds, pairs, returns = data.count(b"\n"), data.count(b"\r\n"), data.count(b"\r")
+    if own[0] or "Mixed or lone" in own[1] or not (returns > pairs or 0 < pairs < feeds):
+        return own
+    lines = data.decode("utf-8", "replace").split("\n")
+    body, _, status = own[1].rpartition("<system>")
+    rows = [row.partition("\t") for row in body.split("\n")]
+    body = "\n".join([f"{row[0]}\t{_escaped(lines[int(row[0]) - 1])}" if row[0].isdigit() else row[0] for row in rows])
+    note = (
+        "Mixed or lone carriage-return line endings are shown as \\r. Use exact \\r\\n or \\r escapes in "
+        "Edit.old_string for those lines."
+    )
+    return False, f"{body}<system>{status.removesuffix('</system>')} {note}</system>"
+
+
+def _escaped(line: str) -> str:
+    return line.replace("\r", "\\r")
+
+
+def _with_slashes(case: Case, own: Answer) -> Answer:
+    """Return the error for a backslash, which the original takes for a slash."""
+    path = str(case.arguments["path"])
+    text = f'<system>ERROR: Tool execution failed.</system>\n"{path}" does not exist.'
+    return (True, text) if "\\" in path else own
+
+
+def _too_small(case: Case) -> bool:
+    most = case.arguments.get("max_chars")
+    return type(most) is int and most < 1000
+
+
+_SUFFIXES = frozenset(
+    [
+        ".zip",
+        ".exe",
+        ".docx",
+        ".mp3",
+        ".gz",
+        ".so",
+        ".class",
+        ".jpg",
+        ".gif",
+        ".webp",
+        ".ico",
+        ".xlsx",
+        ".wasm",
+        ".pdf",
+        ".png",
+        ".bin",
+        ".mp4",
+        ".tar",
+        ".7z",
+    ]
+)
+RULES = (
+    WRONG,
+    STRICT,
+    LARGE,
+    OUTSIDE,
+    Rule("the first 8,192 bytes decide on binary files", answer=_whole_file),
+    Rule("the encoding of a text in UTF-16 is not named", answer=_encoding_named),
+    Rule("max_chars is too small", refused=_too_small),
+    BOTH_OUTSIDE,
+    Rule("the contents decide on binary files, not the name", answer=_by_name),
+    Rule("a slash after a name is ignored", answer=_below_file),
+    BINARY,
+    SURROGATES,
+    Rule("binary files are refused", refused_here=lambda case: b"\0" in case.contents()),
+    Rule("the line ends of the answer decide on mixed ones", answer=_mixed),
+    Rule("a backslash is part of a name", answer=_with_slashes),
+    Rule("a file that is missing", refused=lambda case: case.names_nothing),
+)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-import re
 from pathlib import Path
 from typing import Any
 
+from eyespan.dialects.table import TableDialect
 from proof.originals.child import Child
-from proof.originals.rules import GENERAL
+from proof.originals.rules import BOTH_OUTSIDE, GENERAL, SURROGATES, Answer, Case, Rule
 from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "pi"
@@ -39,50 +39,46 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
     return "read", spoiled(rng, arguments, "path")
 
 
-def explain(
-    tool: str, arguments: dict[str, Any], theirs: tuple[bool, Any], ours: tuple[bool, Any], root: Path
-) -> str | None:
-    """Return the declared difference that explains two unlike answers, or None."""
-    (their_error, text), (our_error, own) = theirs, ours
-    if our_error and "outside" in str(own):
-        return "files outside the roots are refused"
-    if our_error and their_error:
-        file = root / arguments["path"].lstrip("@")
-        if "beyond end of file" in text and "beyond end of file" in own and file.is_file():
-            lines = file.read_bytes().split(b"\n")
-            existing = len(lines) - (not lines[-1])
-            is_counted = f"({len(lines)} lines total)" in text and f"({existing} lines total)" in own
-            return "lines that exist are counted" if is_counted else None
-        return "an error has other words" if type(text) is type(own) and text[:6] == own[:6] else None
-    if isinstance(text, list) or isinstance(own, list):
-        return "an image is scaled or transcoded in another way" if type(text) is type(own) else None
-    if "exceeds 50.0KB limit" in text and "exceeds 50.0KB limit" in own:
-        return "advice about shell commands is left out"
-    file = root / arguments["path"].lstrip("@")
-    contents = file.read_bytes().decode("utf-8", "replace") if file.is_file() else ""
-    has_empty_piece = contents.endswith("\n") or not contents
-    if not has_empty_piece and "\r" not in contents:
-        return None
-    again = _without_empty_piece(text, contents)
-    if again == own:
-        return "LF stands between lines, and lines that exist are counted"
-    return "lines that exist are counted" if our_error and has_empty_piece and again == "" else None
+def _at_sign(case: Case, own: Answer) -> Answer:
+    """Return the error for a missing name without the `@` that the original takes off first."""
+    return own[0], own[1].replace(f"{case.root}/@", f"{case.root}/", 1) if isinstance(own[1], str) else own[1]
 
 
-def _without_empty_piece(text: str, contents: str) -> str:
-    """Return the original's answer as it is if the empty piece after the last line feed were no line."""
-    total = contents.count("\n") + 1
-    text = text.replace("\r\n", "\n").removesuffix("\r")
-    if contents.endswith("\n") or not contents:
-        text = re.sub(rf"of {total}( |\.)", rf"of {total - 1}\1", text)
-        left = re.search(r"\n\n\[(\d+) more lines in file\. Use offset=(\d+) to continue\.\]$", text)
-        if left is None:
-            return text.removesuffix("\n")
-        count = int(left[1]) - 1
-        text = text[: left.start()] + (
-            f"\n\n[{count} more lines in file. Use offset={left[2]} to continue.]" if count else ""
-        )
-    return text
+def _as_numbers(case: Case, own: Answer) -> Answer:
+    """Return the error with a line number as JavaScript writes it."""
+    offset = case.arguments.get("offset")
+    if not isinstance(offset, (int, float)) or not own[0]:
+        return own
+    written = {2**63: "9223372036854776000", 2**64: "18446744073709552000", 10**30: "1e+30", 1e300: "1e+300"}
+    written |= {2**53 + 1: str(2**53), 2**63 - 1: "9223372036854776000"}
+    return own[0], str(own[1]).replace(f"Offset {int(offset)} ", f"Offset {written.get(offset, int(offset))} ", 1)
 
 
-RULES = GENERAL
+def _negative(case: Case, own: Answer) -> Answer:
+    """Return what the original makes of a limit below 0: a range that ends before it starts."""
+    limit, offset = case.arguments.get("limit"), case.arguments.get("offset") or 1
+    if own[0] or not isinstance(limit, (int, float)) or limit >= 0 or not isinstance(offset, (int, float)):
+        return own
+    first, total = max(1, int(offset)), case.contents().decode("utf-8", "replace").count("\n") + 1
+    last = first - 1 + int(limit)
+    shown = case.contents().decode("utf-8", "replace").split("\n")[first - 1 : last]
+    end = f"\n\n[{total - last} more lines in file. Use offset={last + 1} to continue.]"
+    return False, "\n".join(shown) + end
+
+
+def _wrong(case: Case) -> bool:
+    numbers = [case.arguments.get(name) for name in ("offset", "limit")]
+    return any(isinstance(one, (float, str, bool)) for one in numbers)
+
+
+RULES = (
+    *GENERAL,
+    SURROGATES,
+    BOTH_OUTSIDE,
+    Rule("fractions and strings that are no whole numbers", refused_here=_wrong),
+    Rule("the `@` of a missing name is shown", answer=_at_sign),
+    Rule("numbers over 2**53 are exact", answer=_as_numbers),
+    Rule("a negative limit is 0", answer=_negative),
+    Rule("any name that looks the same is read", table={"opened": TableDialect.opened}),
+    Rule("a line feed at the end of exactly 2,000 lines is not shown", table={"keeps_last_end": True}),
+)

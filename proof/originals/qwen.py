@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import random
 import re
@@ -12,10 +13,12 @@ from proof.originals.child import Child
 from proof.originals.rules import (
     BINARY,
     BOM_LINE,
+    BOTH_OUTSIDE,
     CRLF,
     DOUBLES,
     OUTSIDE,
     STRICT,
+    SURROGATES,
     WRONG,
     Answer,
     Case,
@@ -64,6 +67,12 @@ def _past_end(case: Case, own: Answer) -> Answer:
     return False, f"Showing lines {number}-{number} of {total} total lines.\n\n---\n\n"
 
 
+def _by_file_system(case: Case, own: Answer) -> Answer:
+    """Return the error for `..` after something that is no directory."""
+    text = "Could not read file because no file was found at the specified path."
+    return own if os.path.exists(str(case.arguments["file_path"])) else (True, text)
+
+
 def _trimmed(case: Case, own: Answer) -> Answer:
     """Return the lines without blanks at their ends."""
     return own[0], "\n".join([line.rstrip() for line in own[1].split("\n")]) if isinstance(own[1], str) else own[1]
@@ -72,7 +81,7 @@ def _trimmed(case: Case, own: Answer) -> Answer:
 def _below_file(case: Case, own: Answer) -> Answer:
     """Return the error for a slash after the name of a file."""
     path = str(case.arguments.get("file_path"))
-    if not path.endswith("/") or not Path(path.rstrip("/")).is_file():
+    if not path.endswith(("/", "/.")) or not os.path.isfile(os.path.normpath(path)):
         return own
     name = os.path.relpath(path, case.root)
     return True, f"Error reading file {name}: ENOTDIR: not a directory, stat '{path}'"
@@ -81,6 +90,8 @@ def _below_file(case: Case, own: Answer) -> Answer:
 def _cut_in_line(case: Case, own: Answer) -> Answer:
     """Return the text that is cut after 25,000 characters, in the midst of a line."""
     offset, limit = case.arguments.get("offset") or 0, case.arguments.get("limit") or 1000
+    if not (isinstance(offset, int) and isinstance(limit, int)):
+        return own
     lines = [line.rstrip() for line in case.contents("file_path").decode("utf-8", "replace").split("\n")]
     text = "\n".join(lines[offset : offset + limit])
     if own[0] or len(text) <= 25_000:
@@ -115,10 +126,35 @@ def _described(case: Case, own: Answer) -> Answer:
     return False, f"Cannot display content of binary file: {os.path.relpath(path, case.root)}"
 
 
+def _by_name(case: Case, own: Answer) -> Answer:
+    """Return the note on a file whose suffix is that of a binary kind, or the file as a PDF or image."""
+    path = os.path.normpath(str(case.arguments["file_path"]))
+    suffix = os.path.splitext(path)[1].lower()
+    if not os.path.isfile(path):
+        return own
+    if suffix in _MEDIA:
+        data = base64.b64encode(Path(path).read_bytes()).decode()
+        return False, [{"type": "image", "data": data, "mimeType": _MEDIA[suffix]}]
+    text = f"Cannot display content of binary file: {os.path.relpath(path, case.root)}"
+    return (False, text) if suffix in _BINARIES else own
+
+
+def _svg(case: Case, own: Answer) -> Answer:
+    """Return an SVG whole, whatever the range."""
+    path = os.path.normpath(str(case.arguments["file_path"]))
+    return (False, Path(path).read_text("utf-8")) if path.endswith(".svg") and os.path.isfile(path) else own
+
+
+_MEDIA = {".pdf": "application/pdf", ".mp3": "audio/mpeg", ".mp4": "video/mp4"}
+_BINARIES = frozenset(
+    f".{name}" for name in ("zip", "exe", "docx", "gz", "so", "class", "ico", "xlsx", "wasm", "bin", "tar", "7z")
+)
+
+
 def explain(tool: str, arguments: dict[str, Any], theirs: Answer, ours: Answer, root: Path) -> str | None:
     if "Image overview" in str(theirs[1]) and isinstance(ours[1], list):
         return "an image is sent as it is, not as JPEG after a line with its size"
-    return "a text named .pdf is text" if str(arguments["file_path"]).rstrip("/").endswith("notes.pdf") else None
+    return None
 
 
 RULES = (
@@ -139,4 +175,9 @@ RULES = (
     Rule("a text is cut between lines", answer=_cut_in_line),
     Rule("a binary file is an error that names the path as it was asked for", answer=_described),
     Rule("a slash after a name is ignored", answer=_below_file),
+    Rule("the contents decide on kinds, not the name", answer=_by_name),
+    Rule("an SVG is a text of lines", answer=_svg),
+    SURROGATES,
+    BOTH_OUTSIDE,
+    Rule("`..` is resolved in the text of a path", answer=_by_file_system),
 )

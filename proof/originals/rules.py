@@ -227,7 +227,32 @@ def _as_doubles(case: Case, own: Answer) -> Answer:
     return own[0], own[1].replace(str(2**63), "9223372036854776000") if isinstance(own[1], str) else own[1]
 
 
+def _large(case: Case) -> bool:
+    """Return True if an argument is a number that a double does not hold."""
+    return any(type(value) is int and abs(value) > 2**53 for value in case.arguments.values())
+
+
+def _unescaped(case: Case, own: Answer) -> Answer:
+    """Return the answer with lone surrogates as they are."""
+    return own[0], own[1].replace("\\ud800", "\ud800") if isinstance(own[1], str) else own[1]
+
+
+def _is_outside(case: Case) -> bool:
+    """Return True if a text of the arguments names something outside the root."""
+    for value in case.arguments.values():
+        try:
+            real = os.path.realpath(case.root / value) if isinstance(value, str) else str(case.root)
+        except ValueError:  # no name
+            continue
+        if not f"{real}/".startswith(f"{case.root}/"):
+            return True
+    return False
+
+
 DOUBLES = Rule("numbers over 2**53 are exact", answer=_as_doubles)
+LARGE = Rule("numbers over 2**53 are exact", refused=_large)
+SURROGATES = Rule("a lone surrogate is written with an escape", answer=_unescaped)
+BOTH_OUTSIDE = Rule("files outside the roots", refused=_is_outside)
 OUTSIDE = Rule("files outside the roots are refused", has_machine=True)
 BINARY = Rule("binary files are refused", table={"text_rule": ANY_IS_TEXT, "refuses": frozenset()})
 EMPTY_PIECE = Rule("the empty piece after the last line feed is no line", files=counted_empty)

@@ -14,7 +14,7 @@ from proof.originals.rules import BINARY, OUTSIDE, STRICT, WRONG, Answer, Case, 
 from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "vibe"
-PEER = ("mistral-vibe", "pip", ("mistral-vibe==3.0.3",), "bin/python", (3, 12))
+PEER = ("mistral-vibe", "pip", ("mistral-vibe==2.26.1",), "bin/python", (3, 12))
 
 
 class Original(Child):

@@ -19,6 +19,8 @@ from eyespan.opened import Opened
 
 DEFAULT_CHARS = 100_000
 MAX_CHARS = 500_000
+_ANY_OF = "/line_offset must match a schema in anyOf"
+_ABOVE_0 = {"below": "/{name} must be > 0"}
 _FAILED = "<system>ERROR: Tool execution failed.</system>\n{}"
 
 
@@ -27,15 +29,11 @@ class Kimi(TableDialect):
 
     name = "kimi"
     summary = "Read of Kimi Code: numbered lines within max_chars, a status that names the next call, column_offset"
-    instructions = (
-        "Text is returned by lines, at most 100,000 characters per call unless max_chars asks for more; the status "
-        "after it names the next call. Images and other binary files are refused."
-    )
+    instructions = "Text is returned by lines, within max_chars; a status names the next call. Images are refused."
     tool = "Read"
     description = (
-        f"Reads a text file by lines with numbers, at most max_chars characters per call ({DEFAULT_CHARS} by default, "
-        f"{MAX_CHARS} at most). A status in <system> after the lines gives the total and, if lines are left, the "
-        "arguments of the next call. A line that does not fit is returned in pieces by column_offset."
+        "Reads a text file by lines with numbers, at most max_chars characters. A status in <system> gives the total "
+        "and the arguments of the next call; column_offset reads on in a long line."
     )
     fields = (
         Field("path", "string", "The file to read.", required=True),
@@ -43,12 +41,16 @@ class Kimi(TableDialect):
             "line_offset",
             "integer",
             "The first line to read, 1 by default. A negative one counts from the end.",
-            messages={"below": "/line_offset must match a schema in anyOf"},
+            fits=SAFE,
+            messages={
+                "type": f"/line_offset must be integer; /line_offset must be integer; {_ANY_OF}",
+                "unfit": f"/line_offset must be <= {SAFE[1]}; /line_offset must be < 0; {_ANY_OF}",
+            },
             schema={"anyOf": [{"type": "integer", "minimum": 1}, {"type": "integer", "maximum": -1}]},
         ),
         Field("column_offset", "integer", "Characters of the first line to skip.", minimum=0, fits=SAFE),
-        Field("n_lines", "integer", "The number of lines to read; all by default.", minimum=1, fits=SAFE),
-        Field("max_chars", "integer", "The most characters of the answer.", minimum=1, fits=SAFE),
+        Field("n_lines", "integer", "The most lines; all by default.", minimum=1, fits=SAFE, messages=_ABOVE_0),
+        Field("max_chars", "integer", "The most characters.", minimum=1, fits=SAFE, messages=_ABOVE_0),
     )
     is_closed = True
     wording = Wording(
@@ -81,7 +83,7 @@ class Kimi(TableDialect):
         if not values["path"]:
             raise _failed("Path cannot be empty")
         if values["line_offset"] == 0:
-            raise self.wording.bad("/line_offset must match a schema in anyOf")
+            raise self.wording.bad(f"/line_offset must be >= 1; /line_offset must be < 0; {_ANY_OF}")
         if values["column_offset"] is not None and (values["line_offset"] or 1) < 0:
             raise _failed(
                 "column_offset is only supported for forward reads. Use a positive line_offset or the forward Next "

@@ -19,10 +19,7 @@ class Pi(LookalikeDialect):
 
     name = "pi"
     summary = "read of pi: lines without numbers, 2,000 lines or 50 KB per call, a notice with the next offset"
-    instructions = (
-        "Text is returned by lines, at most 2,000 lines or 50 KB per call; offset reads on. Images are returned as "
-        "such."
-    )
+    instructions = "At most 2,000 lines or 50 KB of text per call; offset reads on. Images are returned as such."
     tool = "read"
     description = (
         f"Reads a file. Text comes as it is, at most {MAX_LINES} lines or 50KB per call; offset and limit read on. "
