@@ -97,16 +97,20 @@ made = {}
 with Workspace(".") as workspace:
     native = workspace.tool("native")
     made["native"] = [native.call({"files": [name]}).text for name in ("team.ics", "broken.ics", "app.acme:test")]
-    made["peek"] = workspace.tool("peek").call({"path": "poem.txt", "line": 2}).text
+    made["crush"] = workspace.tool("crush_view").call({"file_path": "poem.txt", "offset": 1}).text
 with Workspace("package://json") as workspace:
     made["package"] = workspace.tool("native").call({"files": ["tool.py:1"]}).text
     made["names"] = workspace.tool("native").call({"files": ["."]}).text
 made["read"] = run("read", "team.ics")
-made["call"] = json.loads(run("call", "peek", '{"path": "poem.txt"}')[1])["content"]
+made["call"] = json.loads(run("call", "crush_view", '{"file_path": "poem.txt", "limit": 1}')[1])["content"]
 made["doctor"] = [row for row in json.loads(run("doctor", "--json")[1]) if row["name"].startswith("plugin")]
 made["export"] = run("export", "team.ics", "--to", "records.jsonl")[0]
 print(json.dumps(made))
 """
+
+
+FIRST_LINE = "<file>\n     1|one\n\n(File has more lines. Use 'offset' parameter to read beyond line 1)\n</file>\n"
+"""What the example dialect, the tool of Crush, answers for the first of two lines."""
 
 
 def origin(plugin: str) -> str:
@@ -135,13 +139,13 @@ def test_the_plugins_work_in_the_library_and_in_the_commands(python, files):
         ">! broken.ics: not a calendar, despite its name (plugin acme-calendar 1.0 (acme_calendar:CALENDAR))"
     )
     assert made["native"][2].split("\n")[1:] == ["3\ttask test"]
-    assert made["peek"] == "   2: two"
+    assert made["crush"] == "<file>\n     2|two\n</file>\n"
     assert "\tr" in made["package"]
     assert "tool.py" in made["names"]
     assert made["read"] == [0, "     1\t- 20261118 launch\n"]
-    assert made["call"] == [{"type": "text", "text": "   1: one\n   2: two"}]
+    assert made["call"] == [{"type": "text", "text": FIRST_LINE}]
     assert {row["name"]: (row["state"], row["what"]) for row in made["doctor"]} == {
-        f"plugin {name}": ("ok", origin(name)) for name in ("calendar", "peek", "tasks", "package")
+        f"plugin {name}": ("ok", origin(name)) for name in ("calendar", "crush_view", "tasks", "package")
     }
     [record] = [json.loads(line) for line in (files / "records.jsonl").read_text().splitlines()]
     assert (made["export"], record["text"]) == (0, "- 20261118 launch\n")
@@ -157,17 +161,17 @@ def test_the_plugins_work_in_the_server(python, files):
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         call(2, "native_read", {"files": ["team.ics"]}),
-        call(3, "peek_peek_file", {"path": "poem.txt"}),
+        call(3, "crush_view_view", {"file_path": "poem.txt", "limit": 1}),
         call(4, "native_read", {"files": ["/package/json/tool.py:1"]}),
         call(5, "native_read", {"files": ["app.acme:test"]}),
     ]
-    words = ["serve", ".", "package://json", "--dialect", "native", "--dialect", "peek"]
+    words = ["serve", ".", "package://json", "--dialect", "native", "--dialect", "crush_view"]
     sent = "".join([json.dumps(message) + "\n" for message in messages])
     done = subprocess.run([python, "-m", "eyespan", *words], cwd=files, input=sent, capture_output=True, text=True)
     replies = {reply["id"]: reply for reply in map(json.loads, done.stdout.splitlines())}
 
     texts = {number: replies[number]["result"]["content"][0]["text"] for number in (2, 3, 4, 5)}
     assert "\t- 20261118 launch" in texts[2]
-    assert texts[3] == "   1: one\n   2: two"
+    assert texts[3] == FIRST_LINE
     assert "\tr" in texts[4]
     assert texts[5].split("\n")[1:] == ["3\ttask test"]
