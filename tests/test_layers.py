@@ -118,7 +118,6 @@ PARSING = {
     "sources/streams.py": "decompression, in steps of bounded size",
     "sources/zips.py": "decompression of a member of bounded size",
     "tokens.py": "weights that come with the package",
-    "worker/job.py": "a job of the main process, inside the decoding process",
     "worker/protocol.py": "responses of the worker, of bounded size and number of values",
 }
 """The modules outside decoders/ that parse anything, each with its reason."""

@@ -298,5 +298,4 @@ def release_freed() -> None:
 
 LEDGER = Ledger()
 """The memory of all calls of this process."""
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=LEDGER.forget_calls)
+os.register_at_fork(after_in_child=LEDGER.forget_calls)

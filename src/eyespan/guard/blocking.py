@@ -238,8 +238,7 @@ def _renew_pool() -> None:
     _pool = _Pool()
 
 
-if hasattr(os, "register_at_fork"):  # pragma: no branch  (only Windows lacks it: nothing forks there)
-    os.register_at_fork(after_in_child=_renew_pool)
+os.register_at_fork(after_in_child=_renew_pool)
 
 
 def stuck() -> int:

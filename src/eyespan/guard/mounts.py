@@ -79,8 +79,7 @@ def _renew_lock() -> None:
     _lock = allocate_lock()
 
 
-if hasattr(os, "register_at_fork"):  # pragma: no branch  (only Windows lacks it: nothing forks there)
-    os.register_at_fork(after_in_child=_renew_lock)
+os.register_at_fork(after_in_child=_renew_lock)
 
 
 def _mounts() -> list[Mount]:

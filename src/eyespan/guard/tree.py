@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eyespan.errors import NotRegular, PermissionRefused, ReadError
-from eyespan.guard import portable, walk
+from eyespan.guard import walk
 from eyespan.guard.filesystems import is_pseudo
 from eyespan.guard.ignore import SKIPPED, IgnoreRules, rules_at
 from eyespan.source import Status, close_fd
@@ -46,9 +46,7 @@ PAGE_NAMES = 50_000
 """The names of one directory that are in memory at a time."""
 NAME_BYTES = 80
 """The memory of a name in a page, without its characters."""
-_OPEN_DIRECTORY = (
-    os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
-)
+_OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 FILE_BYTES = 100
@@ -119,8 +117,6 @@ def explore(guard: Guard, root: Root, rest: str, path: str, choose: Choose, take
 
     Raises: OSError, ReadError; NotRegular(what="file") if it is not a directory.
     """
-    if guard.backend == "portable":
-        raise PermissionRefused(path, errno.ENOTSUP, "maps need directory descriptors, which this system lacks")
     with opened_directory(guard, root, rest, path) as found:
         survey = _survey(guard, found)
     top = os.path.join(found.root.path, "" if found.canonical == "." else found.canonical)
@@ -150,8 +146,6 @@ def files_below(guard: Guard, root: Root, rest: str, path: str, after: str) -> I
 
 def find(guard: Guard, root: Root, rest: str, follow: bool = True) -> BackendResult:
     """Find what `rest` names beneath a root, as `walk.find` does. The caller closes it. Raises: OSError, ReadError."""
-    if guard.backend == "portable":
-        return portable.find(guard.local_roots, root, rest, follow)
     return walk.find(guard.local_roots, root, rest, follow, by_handle=guard.backend != "walk-by-name")
 
 
@@ -162,13 +156,12 @@ def opened_directory(guard: Guard, root: Root, rest: str, path: str) -> Iterator
     try:
         if not stat.S_ISDIR(found.mode):
             raise NotRegular(path, what="file")
-        if found.fd >= 0 and is_pseudo(found.fd):
+        if is_pseudo(found.fd):
             raise PermissionRefused(path, errno.EPERM, "directories of kernel state are not listed")
         guard.policy.admit(found.canonical, path, found.root.canonical)
-        if found.fd >= 0:
-            # The descriptor may be O_PATH only; "." below it is the same directory, whatever its present name.
-            handle, found.fd = found.fd, os.open(".", _OPEN_DIRECTORY, dir_fd=found.fd)
-            close_fd(handle)
+        # The descriptor may be O_PATH only; "." below it is the same directory, whatever its present name.
+        handle, found.fd = found.fd, os.open(".", _OPEN_DIRECTORY, dir_fd=found.fd)
+        close_fd(handle)
         yield found
     finally:
         close_fd(found.fd)
@@ -185,16 +178,13 @@ class Walk:
         self._guard = guard
         self._root = found.root
         self._prefix = "" if found.canonical == "." else f"{found.canonical}/"
-        self._top: int | str = found.fd
-        top: int | str = found.root.fd
-        if found.fd < 0:  # directories have no descriptors on this system
-            self._top, top = os.path.join(found.root.canonical, found.canonical), found.root.canonical
+        self._top = found.fd
         self._device = os.stat(self._top).st_dev
         self.denied: dict[str, int] = {}
         """The number of names that each rule has denied."""
-        self._rules: IgnoreRules | None = rules_at(top, found.canonical) if guard.ignore else None
+        self._rules: IgnoreRules | None = rules_at(found.root.fd, found.canonical) if guard.ignore else None
 
-    def below(self, after: str = "") -> Iterator[tuple[str, str, int | str, Exception | None]]:
+    def below(self, after: str = "") -> Iterator[tuple[str, str, int, Exception | None]]:
         """Yield the directory with a slash, the name and the open directory of each file that follows `after`."""
         levels = [_WalkedDirectory(self._top, "", after, self._rules)]
         try:
@@ -252,39 +242,28 @@ class Walk:
         path = level.path + name
         if depth > MAX_DEPTH:
             return NotRegular(path, what="directory")
-        fd: int | str = -1
+        fd = -1
         try:
-            fd = self._open(level, name[:-1])
+            fd = os.open(name[:-1], _OPEN_DIRECTORY, dir_fd=level.fd)
             if os.stat(fd).st_dev != self._device:
-                _close(fd)
+                close_fd(fd)
                 return OtherMount()
             rules = None if level.rules is None else level.rules.enter(fd, self._prefix + path)
             after = level.after[len(name) :] if level.after.startswith(name) else ""
             entered = _WalkedDirectory(fd, path, after, rules)
             self._fill(entered)
-            if isinstance(fd, str):
-                self._open(level, name[:-1])  # the names are those of the same directory
             return entered
         except FileNotFoundError:
-            _close(fd)
+            close_fd(fd)
             return None  # removed in the meantime
         except OSError as error:
-            _close(fd)
+            close_fd(fd)
             return error
-
-    def _open(self, level: _WalkedDirectory, name: str) -> int | str:
-        """Open a directory, never through a link; without descriptors, return its path. Raises: OSError."""
-        if isinstance(level.fd, int):
-            return os.open(name, _OPEN_DIRECTORY, dir_fd=level.fd)
-        path = f"{self._prefix}{level.path}{name}"
-        if portable.find(self._guard.local_roots, self._root, path).canonical != path:
-            raise FileNotFoundError
-        return os.path.join(level.fd, name)
 
     def _leave(self, level: _WalkedDirectory) -> None:
         level.release(self._guard.context)
         if level.fd != self._top:
-            _close(level.fd)
+            close_fd(level.fd)
 
 
 class _WalkedDirectory:
@@ -295,7 +274,7 @@ class _WalkedDirectory:
 
     __slots__ = ("_charged_bytes", "after", "fd", "has_more", "names", "path", "rules", "suspects")
 
-    def __init__(self, fd: int | str, path: str, after: str, rules: IgnoreRules | None) -> None:
+    def __init__(self, fd: int, path: str, after: str, rules: IgnoreRules | None) -> None:
         self.fd, self.path, self.after, self.rules = fd, path, after, rules
         self.names: list[str] = []
         """The names of this page, the next one last."""
@@ -365,7 +344,6 @@ def _survey(guard: Guard, found: BackendResult) -> Survey:
             is_complete = False
             break
         try:
-            assert isinstance(fd, int)
             open_ones[path].append((name, _key(os.stat(name, dir_fd=fd, follow_symlinks=False))))
         except OSError:
             continue  # removed in the meantime
@@ -375,11 +353,6 @@ def _survey(guard: Guard, found: BackendResult) -> Survey:
     directories |= {path: DirectoryFiles(files) for path, files in open_ones.items()}
     in_order = {path: directories[path] for path in sorted(directories)}
     return Survey(found.canonical, in_order, is_complete, walk_below.denied)
-
-
-def _close(fd: int | str) -> None:
-    if isinstance(fd, int):
-        close_fd(fd)
 
 
 def _key(status: Status) -> Key:
