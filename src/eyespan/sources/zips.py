@@ -25,7 +25,7 @@ from eyespan.sources.members import (
     MemberEntry,
     entry_key,
 )
-from eyespan.sources.nested import DecodedSource, HeldSource, NestedSource
+from eyespan.sources.nested import DecodedSource, NestedSource
 
 if TYPE_CHECKING:
     from eyespan.sources.streams import Stream
@@ -78,42 +78,26 @@ def read_member(source: Source, entry: MemberEntry) -> bytes:
 
     Raises: Unreadable.
     """
-    start, make = _locate(source, entry)
-    data = source.read_fully(start, entry.packed_bytes)
-    try:
-        if entry.method == _DEFLATED:
-            data = zlib.decompressobj(-15).decompress(data, entry.size_bytes + 1)
-        elif make is not None:
-            data = _decode(make(HeldSource(source, data, path="", key=None, kind="archive"), None), entry.size_bytes)
-    except (zlib.error, streams.Broken, streams.NoCodec):
-        raise _unreadable(source, "corrupt compressed data") from None
+    data = read_member_start(source, entry, entry.size_bytes + 1)
     if len(data) != entry.size_bytes or zlib.crc32(data) != entry.checksum:
         raise _unreadable(source, "wrong checksum")
     return data
 
 
 def read_member_start(source: Source, entry: MemberEntry, size_bytes: int) -> bytes:
-    """Return the first bytes of a member that is stored or deflated, unchecked; b"" for other methods.
-
-    Raises: Unreadable.
-    """
-    start, _ = _locate(source, entry)
-    if entry.method not in (_STORED, _DEFLATED):
-        return b""
-    data = source.read_fully(start, min(entry.packed_bytes, size_bytes))
-    if entry.method == _STORED:
-        return data
-    try:
-        return zlib.decompressobj(-15).decompress(data, size_bytes)
-    except zlib.error:
-        raise _unreadable(source, "corrupt compressed data") from None
-
-
-def _decode(stream: Stream, size_bytes: int) -> bytes:
+    """Return the first bytes of a member that is a file, unchecked. Raises: Unreadable."""
+    start, make = _locate(source, entry)
+    packed = NestedSource(source, start, entry.packed_bytes, path="", key=None)
+    if make is None:
+        return packed.read_fully(0, size_bytes)
     pieces = []
-    while size_bytes and (data := stream.read(size_bytes)):
-        pieces.append(data)
-        size_bytes -= len(data)
+    try:
+        stream = make(packed, None)
+        while size_bytes and (data := stream.read(size_bytes)):
+            pieces.append(data)
+            size_bytes -= len(data)
+    except (streams.Broken, streams.NoCodec):
+        raise _unreadable(source, "corrupt compressed data") from None
     return b"".join(pieces)
 
 
