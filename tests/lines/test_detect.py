@@ -15,7 +15,7 @@ from eyespan.context import CallContext
 from eyespan.errors import Internal, Missing
 from eyespan.lines import detect as detect_module
 from eyespan.lines.detect import detect
-from eyespan.lines.encodings import Encoding, WholeTranscoder
+from eyespan.lines.encodings import Encoding
 from eyespan.lines.whole import decoded
 from eyespan.model import ReadRequest
 from eyespan.opened import ask_encoding
@@ -260,19 +260,6 @@ class TestStrangeBytes:
         data = random.Random(seed).randbytes(4000).replace(b"\0", b"\1")
 
         assert detect(data) is None
-
-
-@pytest.mark.parametrize("name", ["iso2022-jp", "hz", "utf-7", "cp037", "cp500", "cp1252"])
-@pytest.mark.parametrize("step", [1, 2, 3, 7, 1000])
-def test_a_text_that_is_decoded_whole_is_the_same_in_blocks_of_any_size(name, step):
-    text = "plain\r\nlines + signs\r\n" + (JAPANESE * 3 if name.startswith("iso") else "") + "~ end\r"
-    data = text.encode(name) + (b"\x0d\x15 \x15" if name in ("cp037", "cp500") else b"")
-    transcoder = WholeTranscoder(Encoding(name))
-    found = b"".join([transcoder.feed(data[at : at + step]) for at in range(0, len(data), step)])
-    found += transcoder.feed(b"", final=True)
-
-    whole = data.decode(name).replace("\r\x85", "\n").replace("\x85", "\n")
-    assert (found.decode(), transcoder.replaced) == (whole, 0)
 
 
 SENTENCES = {

@@ -303,32 +303,6 @@ def transcode(data: bytes, encoding: Encoding) -> tuple[bytes, int]:
     return transcoder.feed(data, final=True), transcoder.replaced
 
 
-class WholeTranscoder:
-    """Converts a text of any encoding to UTF-8, also one whose lines cannot be found in its bytes.
-
-    It counts undecodable pieces. The text comes in blocks, which may end anywhere, without its BOM.
-    """
-
-    __slots__ = ("_decoder", "_held", "replaced")
-
-    def __init__(self, encoding: Encoding) -> None:
-        self._decoder = codecs.getincrementaldecoder(encoding.name)("eyespan-undecoded")
-        self._held = ""
-        """A CR at the end of the last block, which may be half of a line end."""
-        self.replaced = 0
-
-    def feed(self, block: bytes, final: bool = False) -> bytes:
-        """Return the UTF-8 of the next block; `final` ends the text."""
-        text = self._held + self._decoder.decode(block, final)
-        self._held = ""
-        if text.endswith("\r") and not final:
-            text, self._held = text[:-1], "\r"
-        self.replaced += text.count(UNDECODED)
-        # EBCDIC has a new line character of its own, and some systems use it alone.
-        text = text.replace(UNDECODED, "\ufffd").replace("\r\x85", "\n").replace("\x85", "\n")
-        return text.encode("utf-8", "replace")
-
-
 _COUNTED_BYTES = 1 << 16
 
 

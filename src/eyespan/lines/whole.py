@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Hashable
 from io import BytesIO
 
 from eyespan.context import CallContext
 from eyespan.errors import TooLarge
-from eyespan.lines.encodings import Encoding, WholeTranscoder
+from eyespan.lines.encodings import UNDECODED, Encoding
 from eyespan.model import MIB
 from eyespan.source import Source, Status
 
@@ -52,16 +53,23 @@ def decoded(source: Source, encoding: Encoding, context: CallContext) -> tuple[C
 
     Raises: TooLarge, and what reading raises.
     """
-    transcoder = WholeTranscoder(encoding)
+    decoder = codecs.getincrementaldecoder(encoding.name)("eyespan-undecoded")
     data = BytesIO()  # its value is not copied at the end
-    size = len(encoding.bom)
-    while block := source.read_at(size, _BLOCK_BYTES):
+    size, replaced, held = len(encoding.bom), 0, ""
+    block = b"\n"
+    while block:
+        block = source.read_at(size, _BLOCK_BYTES)
         size += len(block)
         if size > MAX_BYTES:
             raise TooLarge(source.asked, size_bytes=max(size, source.size_bytes), limit_bytes=MAX_BYTES)
-        piece = transcoder.feed(block)
+        text = held + decoder.decode(block, not block)
+        held = "\r" if block and text.endswith("\r") else ""  # it may be half of a line end
+        text = text.removesuffix(held)
+        replaced += text.count(UNDECODED)
+        # EBCDIC has a new line character of its own, and some systems use it alone.
+        text = text.replace(UNDECODED, "\ufffd").replace("\r\x85", "\n").replace("\x85", "\n")
+        piece = text.encode("utf-8", "replace")
         context.charge(len(piece))
         data.write(piece)
         context.advance(size, source.size_bytes)
-    data.write(transcoder.feed(b"", final=True))
-    return ConvertedSource(data.getvalue(), source), transcoder.replaced
+    return ConvertedSource(data.getvalue(), source), replaced
