@@ -40,6 +40,26 @@ def block_bytes(request, monkeypatch):
     monkeypatch.setattr(char_range, "BLOCK_BYTES", request.param * 4)
 
 
+def test_a_range_ends_with_its_last_line_wherever_a_block_ends(directory):
+    for first in range(1, 5):
+        for last in range(first, 5):
+            part, _ = read(directory, b"one\ntwo two two\nthree\nfour\n", CharRange(first, 1, last))
+            lines = [b"one\n", b"two two two\n", b"three\n", b"four\n"][first - 1 : last]
+            assert (bytes(part.data), part.line_count, part.more) == (b"".join(lines), len(lines), last < 4)
+
+
+def test_a_tail_begins_with_the_line_that_starts_where_the_limit_is(directory):
+    part, _ = read(directory, b"aaaa\nbb\ncc\n", Tail(3, max_bytes=6))
+
+    assert (bytes(part.data), part.first_line, part.line_count) == (b"bb\ncc\n", 2, 2)
+
+
+def test_a_column_after_an_empty_line_with_a_carriage_return_is_after_no_character(directory):
+    _, facts = read(directory, b"\r\ntwo\n", CharRange(1, 5))
+
+    assert facts["line_chars"] == 0
+
+
 PIECES = st.sampled_from([b"a", "é".encode(), b"\n", b"\r\n", b"\xff", b"\xe2\x82", b"word "])
 
 
