@@ -116,7 +116,6 @@ PARSING = {
     "server/json_messages.py": "messages of a client, of bounded size",
     "server/sandboxing.py": "the response of a child of this process",
     "sources/streams.py": "decompression, in steps of bounded size",
-    "sources/zips.py": "decompression of a member of bounded size",
     "tokens.py": "weights that come with the package",
     "worker/protocol.py": "responses of the worker, of bounded size and number of values",
 }
