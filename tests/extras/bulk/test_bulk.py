@@ -97,6 +97,7 @@ def test_a_page_of_denied_names_does_not_end_the_walk(tmp_path, monkeypatch):
         ("**/t?o.md", ["a/deep/two.md"]),
         ("[ab].txt", ["a.txt"]),
         ("[!b]*.txt", ["a.txt", "empty.txt"]),
+        ("{a,empty}.tx?", ["a.txt", "empty.txt"]),
     ],
 )
 def test_patterns(pattern, expected, workspace):

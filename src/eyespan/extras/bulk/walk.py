@@ -6,16 +6,16 @@ ignore files name is left out, unless the workspace is open without them; a file
 
 from __future__ import annotations
 
-import re
 import stat
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext
-from eyespan.errors import NotFound, NotRegular, ReadError, Unsearched, from_os_error
+from eyespan.errors import InvalidPath, NotFound, NotRegular, ReadError, Unsearched, from_os_error
 from eyespan.escape import named_path
 from eyespan.guard.paths import as_relative
-from eyespan.guard.tree import Identity
+from eyespan.guard.tree import MAX_DEPTH, Identity
+from eyespan.selectors.globs import PathGlob
 
 if TYPE_CHECKING:
     from eyespan.workspace import Workspace
@@ -29,23 +29,33 @@ def find_files(workspace: Workspace, targets: Iterable[str]) -> Iterator[FoundFi
 
     The third value is the identity of the file's version, where the listing of a bucket has it.
 
-    A target is a file, a directory with everything below it, or a pattern with `*`, `?`, `[...]` and `**`. Links that
-    a directory contains are not followed, so nothing is found twice. Names that a rule forbids are left out.
+    A target is a file, a directory with everything below it, or a pattern (`selectors.globs`). Links that a
+    directory contains are not followed, so nothing is found twice. Names that a rule forbids are left out.
     """
     for target in map(named_path, targets):
-        if any(sign in target for sign in "*?["):
-            fixed = target.partition("*")[0].partition("?")[0].partition("[")[0].rpartition("/")[0]
-            pattern = _compiled(target)
-            start = fixed or ("/" if target.startswith("/") else ".")
-            has_match = False
-            for path, error, identity in _below(workspace, start, "" if start == "." else None):
-                if isinstance(error, Unsearched) or pattern.fullmatch(path):
-                    has_match = True
-                    yield path, error, identity
-            if not has_match:
-                yield target, Unsearched(NotFound(target), "no file matches"), None
+        if set("*?[") & set(target):
+            yield from _matching(workspace, target)
         else:
             yield from _named(workspace, target)
+
+
+def _matching(workspace: Workspace, target: str) -> Iterator[FoundFile]:
+    names = target.removeprefix("./").split("/")
+    fixed = next(at for at, name in enumerate(names) if set("*?[{") & set(name))
+    start = "/".join(names[:fixed]) or target[: target.startswith("/")]
+    lead = start and f"{start.rstrip('/')}/"
+    has_match = False
+    try:
+        pattern = PathGlob("/".join(names[fixed:]))
+    except ValueError as error:
+        yield target, Unsearched(InvalidPath(target, str(error))), None
+        return
+    for path, error, identity in _below(workspace, start or ".", start):
+        if isinstance(error, Unsearched) or pattern.matches(path.removeprefix(lead)):
+            has_match = True
+            yield path, error, identity
+    if not has_match:
+        yield target, Unsearched(NotFound(target), "no file matches"), None
 
 
 def _named(workspace: Workspace, target: str) -> Iterator[FoundFile]:
@@ -55,14 +65,13 @@ def _named(workspace: Workspace, target: str) -> Iterator[FoundFile]:
         yield target, None if "!/" in target else Unsearched(error), None
     else:
         if stat.S_ISDIR(status.st_mode):
-            yield from _below(workspace, target.rstrip("/") or "/", "" if target in (".", "./") else None)
+            yield from _below(workspace, target.rstrip("/") or "/", "" if target in (".", "./") else target)
         else:
             yield target, None, None
 
 
-def _below(workspace: Workspace, directory: str, prefix: str | None) -> Iterator[FoundFile]:
-    """Yield the files below a directory; `prefix` replaces its name in their paths."""
-    name = directory if prefix is None else prefix
+def _below(workspace: Workspace, directory: str, name: str) -> Iterator[FoundFile]:
+    """Yield the files below a directory, which has this name in their paths."""
     base = "" if not name else name.rstrip("/") + "/"
     context = CallContext(workspace.deadline_seconds)
     try:
@@ -74,7 +83,7 @@ def _below(workspace: Workspace, directory: str, prefix: str | None) -> Iterator
             elif isinstance(error, NotRegular) and error.what == "other":
                 yield path, NotRegular(path, what="other"), None
             elif error is not None:
-                yield path, Unsearched(NotRegular(path, what="directory")), None
+                yield path, Unsearched(error, f"deeper than {MAX_DEPTH} directories"), None
             else:
                 yield path, None, identity
     except ReadError as error:
@@ -86,31 +95,3 @@ def _below(workspace: Workspace, directory: str, prefix: str | None) -> Iterator
 def order(path: str) -> str:
     """Return the key by which `find_files` sorts the files of a directory and everything below it."""
     return path.removeprefix("./")
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern: `**/` matches any number of directories, `*` and `?` no slash."""
-    pattern = pattern.removeprefix("./")
-    parts = []
-    at = 0
-    while at < len(pattern):
-        if pattern.startswith("**/", at):
-            parts.append(r"(?:[^/]+/)*")
-            at += 3
-        elif pattern.startswith("**", at):
-            parts.append(r".*")
-            at += 2
-        elif pattern[at] == "*":
-            parts.append(r"[^/]*")
-            at += 1
-        elif pattern[at] == "?":
-            parts.append(r"[^/]")
-            at += 1
-        elif pattern[at] == "[" and (end := pattern.find("]", at + 2)) > 0:
-            inner = pattern[at + 1 : end].replace("\\", r"\\")
-            parts.append(f"[^{inner[1:]}]" if inner[0] == "!" else f"[{inner}]")
-            at = end + 1
-        else:
-            parts.append(re.escape(pattern[at]))
-            at += 1
-    return re.compile("".join(parts), re.DOTALL)
