@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from eyespan.guard import blocking
     from eyespan.guard.listing import Listing
     from eyespan.guard.names import Names
-    from eyespan.guard.tree import Choose, Found, Survey, Take
+    from eyespan.guard.tree import Accepts, Choose, Found, Survey, Take
 
 T = TypeVar("T")
 
@@ -106,13 +106,21 @@ class Engine:
         """
         return self._wait_for_either(path, context, Guard.describe_beneath)
 
-    def explore(self, path: str, choose: Choose, take: Take, max_bytes: int, context: CallContext) -> Survey:
-        """Return the files below a directory, and pass the first bytes of chosen ones to `take`.
+    def explore(
+        self,
+        path: str,
+        choose: Choose,
+        take: Take,
+        max_bytes: int,
+        context: CallContext,
+        accepts: Accepts | None = None,
+    ) -> Survey:
+        """Return the files below a directory that `accepts` admits, and pass the first bytes of chosen ones to `take`.
 
         Raises: ReadError; NotRegular(what="file") if it is not a directory.
         """
         return self._wait_for_either(
-            path, context, lambda guard, name: guard.explore_beneath(name, choose, take, max_bytes)
+            path, context, lambda guard, name: guard.explore_beneath(name, choose, take, max_bytes, accepts)
         )
 
     def names(self, context: CallContext) -> Sequence[tuple[Root, Names]]:

@@ -340,7 +340,7 @@ class TimedOut(ReadError):
         self.seconds = seconds
         self.hangs = hangs
         if hangs:
-            self.reason += ": the file system or store does not respond; read files in other directories, or try again later"
+            self.reason += ": the file system or store does not respond; read other directories, or try again later"
         else:
             self.reason += "; ask for less at once: fewer lines, or a narrower pattern"
 

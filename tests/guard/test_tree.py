@@ -111,6 +111,18 @@ def test_only_a_directory_of_the_workspace_is_explored(root, path, error):
         _explore(root, path)
 
 
+def test_a_survey_counts_the_files_that_are_admitted(root, monkeypatch):
+    monkeypatch.setattr(tree, "MAX_FILES", 1)
+    with Workspace(str(root)) as workspace:
+        surveys = [
+            workspace.engine.explore(".", lambda _: {}, lambda *_: None, 0, CallContext(), accepts)
+            for accepts in (lambda path: path == "sub/deep/c.py", lambda path: True)
+        ]
+
+    counts = [sum([len(files) for files in one.directories.values()]) for one in surveys]
+    assert [*zip(counts, [one.is_complete for one in surveys], strict=True)] == [(1, True), (1, False)]
+
+
 def test_the_number_of_files_is_bounded(root, monkeypatch):
     monkeypatch.setattr(tree, "MAX_FILES", 2)
 

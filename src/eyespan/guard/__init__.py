@@ -31,7 +31,7 @@ from eyespan.guard.filesystems import is_pseudo
 from eyespan.guard.guarded_file import BackendResult, BlockingFile, LocalFile
 from eyespan.guard.listing import Listing
 from eyespan.guard.roots import RemoteRoot, Root
-from eyespan.guard.tree import Choose, Found, Survey, Take
+from eyespan.guard.tree import Accepts, Choose, Found, Survey, Take
 from eyespan.policy import Policy
 from eyespan.source import FullStatus, Source, Status, close_fd
 
@@ -213,7 +213,9 @@ class Guard:
 
         return self._beneath(path, act)
 
-    def explore_beneath(self, path: str, choose: Choose, take: Take, max_bytes: int) -> Survey:
+    def explore_beneath(
+        self, path: str, choose: Choose, take: Take, max_bytes: int, accepts: Accepts | None = None
+    ) -> Survey:
         """Return the files below the directory `path`, and pass the first bytes of chosen ones to `take`.
 
         Raises: ReadError; NotRegular(what="file") if it is not a directory.
@@ -222,8 +224,8 @@ class Guard:
         def act(root: Root, rest: str) -> Survey:
             if root.is_remote:
                 remote, context = self._remote(root, rest, path), self.context or CallContext()
-                return remote.explore(rest, path, self.policy, choose, take, max_bytes, context)
-            return tree.explore(self, root, rest, path, choose, take, max_bytes)
+                return remote.explore(rest, path, self.policy, choose, take, max_bytes, context, accepts)
+            return tree.explore(self, root, rest, path, choose, take, max_bytes, accepts)
 
         return self._beneath(path, act)
 

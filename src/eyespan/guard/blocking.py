@@ -92,6 +92,10 @@ class Relay(CallContext):
         self.signs = 0
         """The number of times that the thread was seen at work."""
 
+    @property
+    def is_half_over(self) -> bool:
+        return self._caller.is_half_over
+
     def check(self) -> None:
         self.signs += 1
         self._caller.check()

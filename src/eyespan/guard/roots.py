@@ -11,7 +11,7 @@ from eyespan.source import FullStatus, Source, close_fd
 
 if TYPE_CHECKING:
     from eyespan.guard.listing import Listing
-    from eyespan.guard.tree import Choose, Found, Survey, Take
+    from eyespan.guard.tree import Accepts, Choose, Found, Survey, Take
     from eyespan.policy import Policy
 
 
@@ -148,7 +148,15 @@ class RemoteRoot(Root):
         raise NotImplementedError  # abstract
 
     def explore(
-        self, rest: str, asked: str, policy: Policy, choose: Choose, take: Take, max_bytes: int, context: CallContext
+        self,
+        rest: str,
+        asked: str,
+        policy: Policy,
+        choose: Choose,
+        take: Take,
+        max_bytes: int,
+        context: CallContext,
+        accepts: Accepts | None = None,
     ) -> Survey:
         """Do what `guard.tree.explore` does. Raises: ReadError; NotRegular(what="file") for an object, OSError."""
         raise NotImplementedError  # abstract

@@ -36,6 +36,8 @@ Identity = tuple[int, int]
 Found = tuple[str, Exception | None, Identity | None]
 """A path, why it is no file, and the identity of its version where the listing states it (`Source.identity`)."""
 File = tuple[str, int, Key]
+Accepts = Callable[[str], bool]
+"""Says if a survey has a file, by its path below the directory."""
 Choose = Callable[["Survey"], Mapping[str, Sequence[str]]]
 Take = Callable[[str, bytes, Key], None]
 
@@ -105,20 +107,30 @@ class Survey:
     """The files of each directory: name, size, and a key that changes when the file does. The path of a directory is
     relative and ends with a slash; "" is the directory itself."""
     is_complete: bool
-    """False: there are more files than the limits allow."""
+    """False: there are more files than the limits or the time allow."""
     denied: Mapping[str, int]
     """How many names each rule left out."""
 
 
-def explore(guard: Guard, root: Root, rest: str, path: str, choose: Choose, take: Take, max_bytes: int) -> Survey:
-    """Return the files below a directory, and pass the first bytes of those that `choose` returns to `take`.
+def explore(
+    guard: Guard,
+    root: Root,
+    rest: str,
+    path: str,
+    choose: Choose,
+    take: Take,
+    max_bytes: int,
+    accepts: Accepts | None = None,
+) -> Survey:
+    """Return the files below a directory that `accepts` admits, by default all of them.
 
-    `choose` gets the survey and returns names by directory; `take` gets the path, the bytes and the key of each.
+    The first bytes of those that `choose` returns are passed to `take`. `choose` gets the survey and returns names by
+    directory; `take` gets the path, the bytes and the key of each.
 
     Raises: OSError, ReadError; NotRegular(what="file") if it is not a directory.
     """
     with opened_directory(guard, root, rest, path) as found:
-        survey = _survey(guard, found)
+        survey = _survey(guard, found, accepts)
     top = os.path.join(found.root.path, "" if found.canonical == "." else found.canonical)
     for directory, names in choose(survey).items():
         for name in names:
@@ -325,14 +337,19 @@ class _WalkedDirectory:
         self._charged_bytes = 0
 
 
-def _survey(guard: Guard, found: BackendResult) -> Survey:
+def _survey(guard: Guard, found: BackendResult, accepts: Accepts | None) -> Survey:
     """List the files below an open directory. Raises: OSError, Cancelled, TimedOut, TooMuchMemory."""
     directories: dict[str, DirectoryFiles] = {}
     open_ones: dict[str, list[tuple[str, Key]]] = {"": []}
     count = 0
     is_complete = True
     walk_below = Walk(guard, found)
-    for path, name, fd, error in walk_below.below():
+    for number, (path, name, fd, error) in enumerate(walk_below.below()):
+        if not number % 1024 and guard.context is not None and guard.context.is_half_over:
+            is_complete = False
+            break
+        if error is None and accepts is not None and not accepts(path + name):
+            continue
         if path not in open_ones:
             for left in [one for one in open_ones if not path.startswith(one)]:
                 directories[left] = DirectoryFiles(open_ones.pop(left))

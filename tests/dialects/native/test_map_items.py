@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from eyespan.guard import tree
+
 from .answers import read_back
 
 
@@ -101,3 +103,10 @@ def test_no_name_in_a_map_looks_like_a_line_of_the_tool(root, call, tool):
         ("map", "directories:"),
         ("map", "files"),
     ]
+
+
+def test_a_pattern_without_a_match_among_too_many_files_is_no_missing_file(root, call, monkeypatch):
+    monkeypatch.setattr(tree, "MAX_DIRECTORIES", 0)
+
+    assert "not found so far" in call("**/lib.py").text
+    assert "not found so far" not in call("**/nothing.py").text

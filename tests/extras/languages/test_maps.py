@@ -65,12 +65,6 @@ def test_files_are_ranked_by_the_use_of_their_names():
     assert found.largest == (("tests/", 1, len(FILES["tests/test_core.py"])),)
 
 
-def test_a_map_of_the_paths_that_are_admitted():
-    found = MapCache().make(_survey_of(FILES, []), lambda path: path.startswith("tests/") or path == "core.py")
-
-    assert [one.path for one in found.files] == ["core.py", "tests/test_core.py"]
-
-
 @pytest.mark.parametrize("count", [0, 1, 255, 256, 257, 600])
 def test_any_rows_of_a_map_are_those_of_the_whole_list(count):
     named = [MapFile(f"n\n{index}\udc80.py", index, ((f"f {index}\u00e9", 1),) * index, 1) for index in range(3)]
@@ -105,7 +99,7 @@ def test_the_oldest_maps_are_dropped_beyond_the_limit_of_files(monkeypatch):
 def test_a_scan_that_takes_too_long_ends_and_the_next_map_continues():
     cache = MapCache()
     answers = iter([False, False, True])
-    first = cache.make(_survey_of(FILES, []), None, lambda: next(answers))
+    first = cache.make(_survey_of(FILES, []), lambda: next(answers))
     reads = []
     second = cache.make(_survey_of(FILES, reads))
 

@@ -25,8 +25,6 @@ DIRECTORY_SHARE = 4
 """Directories take at most this part of the answer."""
 LEAST_ROW_TOKENS = 4
 """A path and a size."""
-SHARE_LEFT = 0.5
-"""The share of the deadline that is left for the ranking when the scan of files ends."""
 KIB = 1024
 
 
@@ -77,10 +75,6 @@ def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -
     base, pattern = split_glob(target.path)
     accepts = _matcher(target.path, pattern, context) if pattern else None
 
-    def is_late() -> bool:
-        left = context.left()
-        return left is not None and left < (context.seconds or 0.0) * SHARE_LEFT
-
     paid: list[int] = []
 
     def pay(size_bytes: int) -> bool:
@@ -93,15 +87,17 @@ def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -
 
     try:
         found: TreeMap = plugins.load(plugins.own("MAPS")[0])().make(
-            lambda choose, take, max_bytes: engine.explore(base or ".", choose, take, max_bytes, context),
-            accepts,
-            is_late,
+            lambda choose, take, max_bytes: engine.explore(base or ".", choose, take, max_bytes, context, accepts),
+            lambda: context.is_half_over,
             pay,
         )
     finally:
         context.memory.refund(sum(paid))
     if pattern and not found.files:
-        return None
+        if found.is_complete:
+            return None
+        reason = "not found so far: there are too many files to look at all; begin with the directory of the file"
+        raise errors.Unsearched(errors.NotFound(target.path), reason)
     return map_item(target, found, view)
 
 

@@ -47,8 +47,8 @@ def _matching(workspace: Workspace, target: str) -> Iterator[FoundFile]:
     has_match = False
     try:
         pattern = PathGlob("/".join(names[fixed:]))
-    except ValueError as error:
-        yield target, Unsearched(InvalidPath(target, str(error))), None
+    except ValueError as reason:
+        yield target, Unsearched(InvalidPath(target, str(reason))), None
         return
     for path, error, identity in _below(workspace, start or ".", start):
         if isinstance(error, Unsearched) or pattern.matches(path.removeprefix(lead)):
@@ -83,7 +83,7 @@ def _below(workspace: Workspace, directory: str, name: str) -> Iterator[FoundFil
             elif isinstance(error, NotRegular) and error.what == "other":
                 yield path, NotRegular(path, what="other"), None
             elif error is not None:
-                yield path, Unsearched(error, f"deeper than {MAX_DEPTH} directories"), None
+                yield path, Unsearched(NotRegular(path, what="directory"), f"deeper than {MAX_DEPTH} directories"), None
             else:
                 yield path, None, identity
     except ReadError as error:

@@ -25,7 +25,6 @@ from eyespan.outline import language_of
 if TYPE_CHECKING:
     from eyespan.guard.tree import Choose, Key, Survey, Take
 
-Accepts = Callable[[str], bool] | None
 """Admits the paths of a map; None admits all."""
 
 MAX_SCANNED = 6_000
@@ -233,11 +232,10 @@ class MapCache:
     def make(
         self,
         survey_with: Callable[[Choose, Take, int], Survey],
-        accepts: Accepts = None,
         is_late: Callable[[], bool] = lambda: False,
         pay: Callable[[int], bool] = lambda size_bytes: True,
     ) -> TreeMap:
-        """Return the map of the files that `accepts` admits.
+        """Return the map of the files of a survey.
 
         `survey_with(choose, take, max_bytes)` explores the directory (`guard.tree`). No more files are scanned once
         `is_late` returns True, or once `pay(size_bytes)` returns False: the memory of a summary is not available.
@@ -261,11 +259,11 @@ class MapCache:
         def choose(survey: Survey) -> Mapping[str, Sequence[str]]:
             nonlocal value, listed
             listed = survey
-            value = _tree_fingerprint(survey, accepts)
+            value = _tree_fingerprint(survey)
             unread: dict[str, list[str]] = {}
             if value in state.maps:
                 return unread
-            for path, key in _chosen(survey, accepts).items():
+            for path, key in _chosen(survey).items():
                 if key in summaries:
                     count(summaries[key])
                 else:
@@ -291,7 +289,7 @@ class MapCache:
         found = state.maps.get(value)
         if found is None:
             own = {path: summaries[key] for path, key in chosen.items() if key in summaries}
-            found = _ranked(survey, own, accepts)
+            found = _ranked(survey, own)
             with self._lock:
                 state.trim(summaries, chosen.values())
                 if not is_partial:
@@ -306,19 +304,16 @@ def _summarised(path: str, data: bytes) -> FileSummary:
     return FileSummary(quick.defined_names(data, language_of(path, data[:200])), quick.used_words(data))
 
 
-def _tree_fingerprint(survey: Survey, accepts: Accepts) -> bytes:
+def _tree_fingerprint(survey: Survey) -> bytes:
     """Return a hash of the names, sizes and times of all files."""
     digest = blake2b(digest_size=16)
     digest.update(survey.canonical.encode("utf-8", "surrogateescape"))
     for path, files in survey.directories.items():
-        wanted: object = files.fingerprint
-        if accepts is not None:
-            wanted = [(name, key) for name, _, key in files if accepts(path + name)]
-        digest.update(repr((path, wanted)).encode("utf-8", "surrogateescape"))
+        digest.update(repr((path, files.fingerprint)).encode("utf-8", "surrogateescape"))
     return digest.digest()
 
 
-def _chosen(survey: Survey, accepts: Accepts) -> dict[str, Key]:
+def _chosen(survey: Survey) -> dict[str, Key]:
     """Return the files to scan: source before other text, main parts before minor ones, shallow before deep."""
     ranked: dict[tuple[int, int, str], list[tuple[str, Key]]] = {}
     for directory, files in survey.directories.items():
@@ -328,9 +323,8 @@ def _chosen(survey: Survey, accepts: Accepts) -> dict[str, Key]:
             language = language_of(name)
             if not language or language in quick.NO_NAMES or not size:
                 continue
-            if accepts is None or accepts(directory + name):
-                order = (is_minor * 10 + (language == "markdown") * 5, depth, directory)
-                ranked.setdefault(order, []).append((name, key))
+            order = (is_minor * 10 + (language == "markdown") * 5, depth, directory)
+            ranked.setdefault(order, []).append((name, key))
     chosen: dict[str, Key] = {}
     for order in sorted(ranked):
         for name, key in ranked[order][: MAX_SCANNED - len(chosen)]:
@@ -342,7 +336,7 @@ def _is_minor(directory: str) -> bool:
     return not _MINOR.isdisjoint(directory.lower().split("/"))
 
 
-def _ranked(survey: Survey, found: Mapping[str, FileSummary], accepts: Accepts) -> TreeMap:
+def _ranked(survey: Survey, found: Mapping[str, FileSummary]) -> TreeMap:
     """Return the map of a tree, from the summaries of its files."""
     # Nothing refers to a title; a word of it is a name of the source only by chance.
     counts = _counts([one for path, one in found.items() if not _is_prose(path)])
@@ -353,8 +347,6 @@ def _ranked(survey: Survey, found: Mapping[str, FileSummary], accepts: Accepts) 
         count = total = 0
         for name, size, _ in files:
             path = directory + name
-            if accepts is not None and not accepts(path):
-                continue
             count += 1
             total += size
             own = found.get(path)

@@ -21,7 +21,7 @@ from eyespan.policy import Policy
 
 if TYPE_CHECKING:
     from eyespan.extras.remote.store import Store
-    from eyespan.guard.tree import Choose, Found, Key, Take
+    from eyespan.guard.tree import Accepts, Choose, Found, Key, Take
 
 
 MAX_KEY_BYTES = 1024
@@ -166,7 +166,15 @@ class StoreRoot(RemoteRoot):
                 yield path, None, (status.st_dev, status.st_ino)
 
     def explore(
-        self, rest: str, asked: str, policy: Policy, choose: Choose, take: Take, max_bytes: int, context: CallContext
+        self,
+        rest: str,
+        asked: str,
+        policy: Policy,
+        choose: Choose,
+        take: Take,
+        max_bytes: int,
+        context: CallContext,
+        accepts: Accepts | None = None,
     ) -> Survey:
         """Do what `guard.tree.explore` does. The first `MAX_EXPLORED` of the chosen files are read, a request
         each, several at the same time.
@@ -187,7 +195,7 @@ class StoreRoot(RemoteRoot):
             if path.rpartition("/")[2] == LEFT_OUT:
                 is_complete = False
                 continue
-            if not path or not SKIPPED.isdisjoint(path.split("/")):
+            if not path or not SKIPPED.isdisjoint(path.split("/")) or not (accepts is None or accepts(path)):
                 continue
             if rule := policy.rule_against(name, self.canonical):
                 hidden[rule] = hidden.get(rule, 0) + 1
