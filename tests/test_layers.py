@@ -165,7 +165,7 @@ BUDGETS = {
     "families": (2_300, 2_300),
     "http": (3_890, 3_200),
     "remote": (1_457, 1_200),
-    "bulk and hosts": (2_592, 1_500),
+    "bulk and hosts": (2_576, 1_500),
     "git": (890, 890),
     "operations": (490, 490),
 }

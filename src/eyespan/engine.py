@@ -107,13 +107,7 @@ class Engine:
         return self._wait_for_either(path, context, Guard.describe_beneath)
 
     def explore(
-        self,
-        path: str,
-        choose: Choose,
-        take: Take,
-        max_bytes: int,
-        context: CallContext,
-        accepts: Accepts | None = None,
+        self, path: str, choose: Choose, take: Take, max_bytes: int, context: CallContext, accepts: Accepts = None
     ) -> Survey:
         """Return the files below a directory that `accepts` admits, and pass the first bytes of chosen ones to `take`.
 

@@ -237,8 +237,8 @@ DEFECTS = (
     _defect(
         "a pattern without a file",
         f"{BULK}/walk.py",
-        "            if not has_match:\n",
-        "            if False:\n",
+        "    if not has_match:\n",
+        "    if False:\n",
         "tests/extras/bulk/test_bulk.py",
     ),
     _defect(

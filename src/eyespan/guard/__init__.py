@@ -213,9 +213,7 @@ class Guard:
 
         return self._beneath(path, act)
 
-    def explore_beneath(
-        self, path: str, choose: Choose, take: Take, max_bytes: int, accepts: Accepts | None = None
-    ) -> Survey:
+    def explore_beneath(self, path: str, choose: Choose, take: Take, max_bytes: int, accepts: Accepts = None) -> Survey:
         """Return the files below the directory `path`, and pass the first bytes of chosen ones to `take`.
 
         Raises: ReadError; NotRegular(what="file") if it is not a directory.

@@ -156,7 +156,7 @@ class RemoteRoot(Root):
         take: Take,
         max_bytes: int,
         context: CallContext,
-        accepts: Accepts | None = None,
+        accepts: Accepts = None,
     ) -> Survey:
         """Do what `guard.tree.explore` does. Raises: ReadError; NotRegular(what="file") for an object, OSError."""
         raise NotImplementedError  # abstract

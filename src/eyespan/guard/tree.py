@@ -36,8 +36,8 @@ Identity = tuple[int, int]
 Found = tuple[str, Exception | None, Identity | None]
 """A path, why it is no file, and the identity of its version where the listing states it (`Source.identity`)."""
 File = tuple[str, int, Key]
-Accepts = Callable[[str], bool]
-"""Says if a survey has a file, by its path below the directory."""
+Accepts = Callable[[str], bool] | None
+"""Returns True for the path of a file, below the directory, that a survey has; None: it has all."""
 Choose = Callable[["Survey"], Mapping[str, Sequence[str]]]
 Take = Callable[[str, bytes, Key], None]
 
@@ -113,14 +113,7 @@ class Survey:
 
 
 def explore(
-    guard: Guard,
-    root: Root,
-    rest: str,
-    path: str,
-    choose: Choose,
-    take: Take,
-    max_bytes: int,
-    accepts: Accepts | None = None,
+    guard: Guard, root: Root, rest: str, path: str, choose: Choose, take: Take, max_bytes: int, accepts: Accepts = None
 ) -> Survey:
     """Return the files below a directory that `accepts` admits, by default all of them.
 
@@ -337,7 +330,7 @@ class _WalkedDirectory:
         self._charged_bytes = 0
 
 
-def _survey(guard: Guard, found: BackendResult, accepts: Accepts | None) -> Survey:
+def _survey(guard: Guard, found: BackendResult, accepts: Accepts) -> Survey:
     """List the files below an open directory. Raises: OSError, Cancelled, TimedOut, TooMuchMemory."""
     directories: dict[str, DirectoryFiles] = {}
     open_ones: dict[str, list[tuple[str, Key]]] = {"": []}

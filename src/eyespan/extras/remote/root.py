@@ -174,7 +174,7 @@ class StoreRoot(RemoteRoot):
         take: Take,
         max_bytes: int,
         context: CallContext,
-        accepts: Accepts | None = None,
+        accepts: Accepts = None,
     ) -> Survey:
         """Do what `guard.tree.explore` does. The first `MAX_EXPLORED` of the chosen files are read, a request
         each, several at the same time.
