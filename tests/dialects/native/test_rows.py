@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyespan import Workspace, tokens
-from eyespan.dialects.native import text_facts
 from eyespan.dialects.native.rows import (
     Row,
     Style,
@@ -70,17 +69,6 @@ def test_rows_are_the_lines_of_a_text_without_their_terminators(part):
     assert [row.number for row in rows] == list(range(part.first_line, part.first_line + part.line_count))
     assert [row.column for row in rows] == [part.column, *[1] * len(rows)][: len(rows)]
     assert [row.is_cut for row in rows] == [False] * (len(rows) - 1) + [part.cut_short] * bool(rows)
-
-
-@given(PARTS)
-def test_a_look_at_the_whole_text_never_misses_a_fact(part):
-    rows = list(rows_of(part))
-    text = "\n".join([row.text for row in rows])
-
-    if list(text_facts.hidden([(row.number, row.column, row.text) for row in rows])):
-        assert text_facts.may_hide(text)
-    if text_facts.describe_indentation([(row.number, row.text) for row in rows]):
-        assert text_facts.may_mix_indentation(text)
 
 
 @given(st.lists(st.text("ab c", max_size=12), max_size=30), st.integers(0, 60), st.booleans())

@@ -327,13 +327,8 @@ def _notes(loaded: Loaded, rows: Sequence[Row]) -> str:
         notes.append(text_facts.describe_line_ends(with_cr, without_cr))
     if rows and not rows[-1].is_cut and not rows[-1].has_newline:
         notes.append("no newline at the end")
-    # Nearly every text has neither, which a look at the whole text shows.
-    text = "\n".join([row.text for row in rows])
-    if text_facts.may_mix_indentation(text):
-        notes.append(text_facts.describe_indentation([(row.number, row.text) for row in rows if row.column == 1]))
-    if text_facts.may_hide(text):
-        hidden = text_facts.hidden([(row.number, row.column, row.text) for row in rows])
-        notes.append(text_facts.describe_hidden(hidden))
+    notes.append(text_facts.describe_indentation([(row.number, row.text) for row in rows if row.column == 1]))
+    notes.append(text_facts.describe_hidden(text_facts.hidden([(row.number, row.column, row.text) for row in rows])))
     if extra.get("replaced"):
         lost = [row.number for row in rows if "\ufffd" in row.text]
         if lost:

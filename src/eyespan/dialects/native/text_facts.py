@@ -6,7 +6,6 @@ feed there is none. The text itself is not changed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 MAX_PLACES = 5
@@ -29,46 +28,16 @@ _HIDDEN = frozenset(
 _JOINERS = "\u200c\u200d"
 _SUSPECT = frozenset(map(chr, {*_HIDDEN, *range(0x20), *range(0x7F, 0xA0)} - {9, 10}))
 """All hidden characters: those above, and control characters other than tabs and line feeds."""
-_PRINTABLE = [character for character in _SUSPECT if character.isprintable()]
-"""Those that Python calls printable: fillers and selectors."""
-
-
-def may_hide(text: str) -> bool:
-    """Return False if a text has no hidden character; True if `hidden` has to look for one."""
-    # A set of the characters takes twenty times as long.
-    if text.replace("\n", "").replace("\t", "").replace("\u3000", "").isprintable():
-        return not text.isascii() and any(character in text for character in _PRINTABLE)
-    return not _SUSPECT.isdisjoint(set(text))
-
-
-def may_mix_indentation(text: str) -> bool:
-    """Return False if no line, or every line, is indented with tabs; True if `describe_indentation` has to look."""
-    return "\t" in text and (text.startswith("  ") or "\n  " in text)
 
 
 def hidden(lines: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, int]]:
     """Yield code point, line and column of each hidden character. `lines`: number, first column and text of each."""
     for number, column, text in lines:
-        if text.isprintable():  # of the hidden characters only fillers and selectors are
-            if text.isascii() or _SUSPECT.isdisjoint(text):
-                continue
-        elif text.isascii() and text.replace("\t", "").isprintable():
+        if (text.isascii() and text.replace("\t", "").isprintable()) or _SUSPECT.isdisjoint(text):
             continue
-        for match in _pattern().finditer(text):
-            at, character = match.start(), match[0]
-            if not (character in _JOINERS and _joins(text, at)):
+        for at, character in enumerate(text):
+            if character in _SUSPECT and not (character in _JOINERS and _joins(text, at)):
                 yield ord(character), number, column + at
-
-
-def _pattern() -> re.Pattern[str]:
-    """Return the pattern of one hidden character, made with the first text that may have one."""
-    global _made_pattern
-    if _made_pattern is None:
-        _made_pattern = re.compile("[\\0-\\x08\\x0a-\\x1f\\x7f-\\x9f" + "".join(map(chr, sorted(_HIDDEN))) + "]")
-    return _made_pattern
-
-
-_made_pattern: re.Pattern[str] | None = None
 
 
 def _joins(text: str, at: int) -> bool:
