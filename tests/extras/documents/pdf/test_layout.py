@@ -127,14 +127,22 @@ class TestTables:
 
         assert shown_text == f"{markdown(CELLS)}\n\n{' '.join([line for _, _, line in text])}"
 
-    def test_a_table_on_a_rotated_page_becomes_rows(self, tmp_path):
-        data = pages(words(*placed(CELLS))).replace(b"/MediaBox", b"/Rotate 180 /MediaBox", 1)
-        (tmp_path / "a.pdf").write_bytes(data)
+    @pytest.mark.parametrize("turn", ["1 0 0 1 0 0", "0 1 -1 0 700 0", "-1 0 0 -1 600 800", "0 -1 1 0 0 600"])
+    @pytest.mark.parametrize("rotation", [0, 90])
+    def test_a_table_in_any_rotation_becomes_rows(self, tmp_path, turn, rotation):
+        data = pages(f"{turn} cm {words(*placed(CELLS))}", box="0 0 800 800")
+        (tmp_path / "a.pdf").write_bytes(data.replace(b"/MediaBox", b"/Rotate %d /MediaBox" % rotation, 1))
 
         text = Workspace(tmp_path).tool("native").call({"files": "a.pdf"}).text
 
-        # Upside down, its letters run from right to left.
-        assert "S-1" in text
+        assert [line.strip() for line in text.split("\n")[2:]] == markdown(CELLS).split("\n")
+
+    def test_rotated_letters_are_no_cells_of_a_table(self, tmp_path):
+        rotated = " ".join([f"0 1 -1 0 {60 + 50 * at} 720 Tm (a wide b) Tj" for at in (2, 5)])
+
+        text = shown(tmp_path, words(*placed(CELLS)).replace(" ET", f" {rotated} ET"))
+
+        assert markdown(CELLS) in text
 
 
 class TestNoTables:

@@ -2,7 +2,8 @@
 
 The order of the text layer is the best order on real files, so it is kept. Only words that form a table are taken out
 of it and shown as rows, at the place of the first of them. A page whose text layer jumps between columns of running
-text from line to line is put in order by its columns. Pages with much right-to-left or rotated text stay as they are.
+text from line to line is put in order by its columns. Pages with much right-to-left text, or with text in several
+directions, stay as they are.
 `words`, `columns` and `tables` find the parts, `structure` the rest.
 """
 
@@ -22,7 +23,7 @@ from eyespan.extras.documents.pdf.columns import in_columns
 from eyespan.extras.documents.pdf.legible import unreadable_text
 from eyespan.extras.documents.pdf.structure import Draft, Line, column_lines, lines_of, texts_of
 from eyespan.extras.documents.pdf.tables import Table, blocks_of
-from eyespan.extras.documents.pdf.words import RAISED, is_one_column, is_right_to_left, read_words, rows_of
+from eyespan.extras.documents.pdf.words import RAISED, Boxes, is_one_column, is_right_to_left, read_words, rows_of
 
 _DIGITS = re.compile(r"[0-9]+")
 MAX_SUGGESTED = 200
@@ -62,7 +63,8 @@ class MarkdownText(PageText):
         text = characters(layer)
         plain = clean(text)
         try:
-            return Draft(plain, _lines(page, layer, text, plain), page.get_size()[1])
+            boxes = Boxes(page, layer)
+            return Draft(plain, _lines(boxes, layer, text, plain), boxes.height)
         except (ArithmeticError, ValueError, IndexError):
             return Draft(plain)  # boxes of a damaged file can have any numbers, also none
 
@@ -105,9 +107,9 @@ class MarkdownText(PageText):
         return headings
 
 
-def _lines(page: pypdfium2.PdfPage, layer: Any, text: str, plain: str) -> list[Line]:
-    words, odd, lacks = read_words(page, layer, text)
-    if not words or len(words) > MAX_WORDS or odd * 4 > len(words) or is_right_to_left(plain):
+def _lines(boxes: Boxes, layer: Any, text: str, plain: str) -> list[Line]:
+    words, odd, lacks = read_words(boxes, text)
+    if not words or len(words) > MAX_WORDS or odd * 2 > len(words) or is_right_to_left(plain):
         return []
     tables: list[Table] = []
     # Dots that lead from a label to its number are no words of a row.

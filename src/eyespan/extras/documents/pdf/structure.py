@@ -242,8 +242,10 @@ def _lone_lines(draft: Draft, body: float) -> list[Line]:
 
 def _is_marginal(line: Line, body: float, is_near: bool) -> bool:
     text = line.text
-    if line.height > 1.2 * body or _PAGE_NUMBER.fullmatch(text):
-        return line.height <= 1.2 * body
+    if line.height > 1.2 * body or _CAPTION.match(text):
+        return False
+    if _PAGE_NUMBER.fullmatch(text):
+        return True
     is_sentence = (text.count(" ") > 3 and text[-1] in ".,;:") or (text[0].islower() and " " in text)
     is_note = line.height < 0.9 * body or re.search(r"\d|www\.", text) is not None
     return is_near and is_note and not line.is_bold and len(text) <= 100 and not is_sentence

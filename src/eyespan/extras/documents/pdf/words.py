@@ -4,16 +4,17 @@
     segments   words of one line with no wide gap between them
     rows       the segments that stand on one line, from left to right
 
-y grows downwards, and a rotated page is turned upright. Words are tuples, and pdfium is called for all of them at once,
+y grows downwards, and a page of rotated text is turned upright. Words are tuples, and pdfium is called for all of them at once,
 because a page has some thousand.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 import struct
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, repeat
@@ -36,6 +37,8 @@ MAX_ROWS_BACK = 6
 WIDE_GAP = 0.95
 """A wider gap than this share of the line's height separates two segments."""
 MAX_RAISED = 3
+SAMPLE_CHARS = 20
+"""So many characters of a page show how its text is rotated."""
 _WORD = re.compile(r"[^ \t\r\n\x0b\x0c\xa0\0]+")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -57,6 +60,7 @@ def plain_call(function: Any, result: Any, *parameters: Any) -> Any:
 
 _ADDRESS, _INT = ctypes.c_void_p, ctypes.c_int
 _loose_box = plain_call(pdfium.FPDFText_GetLooseCharBox, _INT, _ADDRESS, _INT, _ADDRESS)
+_angle = plain_call(pdfium.FPDFText_GetCharAngle, ctypes.c_float, _ADDRESS, _INT)
 
 
 def is_right_to_left(text: str) -> bool:
@@ -66,14 +70,13 @@ def is_right_to_left(text: str) -> bool:
 # --- words -----------------------------------------------------------------------------------------------------------
 
 
-def read_words(page: pypdfium2.PdfPage, layer: Any, text: str) -> tuple[list[Word], int, list[tuple[int, str]]]:
+def read_words(boxes: Boxes, text: str) -> tuple[list[Word], int, list[tuple[int, str]]]:
     """Return the words with their boxes, the number of those that have none or are rotated, and what the text lacks.
 
     The text lacks ^ before the raised end of a word, as in the number of a footnote or a power, and a blank between
     characters that are far apart.
     """
     spans = [found.span() for found in _WORD.finditer(text)]
-    boxes = _Boxes(page, layer)
     firsts = boxes.of([start for start, _ in spans])
     lasts = iter(boxes.of([end - 1 for start, end in spans if end - start > 1]))
     words: list[Word] = []
@@ -117,10 +120,13 @@ def read_words(page: pypdfium2.PdfPage, layer: Any, text: str) -> tuple[list[Wor
             odd += 1
         else:
             words.append((left, top, right, bottom, start, end))
+    if odd:  # single letters of rotated text, too
+        words, every = [word for word in words if not boxes.is_rotated(word[4])], len(words)
+        odd += every - len(words)
     return words, odd, lacks
 
 
-def _raised_start(boxes: _Boxes, start: int, end: int, height: float, text: str) -> list[tuple[int, str]]:
+def _raised_start(boxes: Boxes, start: int, end: int, height: float, text: str) -> list[tuple[int, str]]:
     """Return where the raised end of a word begins; none if more than three letters are raised."""
     at = max(start, end - MAX_RAISED - 1)
     tall = [low - top > 0.85 * height for _, top, _, low in boxes.of(range(at, end))]
@@ -132,14 +138,27 @@ def _raised_start(boxes: _Boxes, start: int, end: int, height: float, text: str)
     return [(begin, "^")] if is_sign and text[begin - 1].isalnum() else []
 
 
-class _Boxes:
-    """The boxes of the characters of a page, turned upright."""
+class Boxes:
+    """The boxes of the characters of a page, turned so that most text is upright."""
 
     def __init__(self, page: pypdfium2.PdfPage, layer: Any) -> None:
+        left, bottom, right, top = page.get_bbox()
         self._layer = address_of(layer)
-        self._size = page.get_size()
-        self._rotation = page.get_rotation()
-        self._corner = page.get_bbox()[:2]
+        self._corner = left, bottom
+        count = pdfium.FPDFText_CountChars(layer)
+        sample = Counter([self._quarter(at) for at in range(0, count, count // SAMPLE_CHARS + 1)])
+        quarter, number = max(sample.items(), key=itemgetter(1), default=(0, 0))
+        self._rotation = 90 * quarter if number * 2 > sample.total() else page.get_rotation()
+        width, height = right - left, top - bottom
+        self.width, self.height = (width, height) if self._rotation % 180 == 0 else (height, width)
+
+    def _quarter(self, index: int) -> int:
+        """Return how many quarters of a turn make a character upright."""
+        return -round(_angle(self._layer, index) * 2 / math.pi) % 4
+
+    def is_rotated(self, index: int) -> bool:
+        """Return True for a character that does not stand as most do."""
+        return 90 * self._quarter(index) != self._rotation
 
     def of(self, indexes: Sequence[int]) -> list[Box]:
         """Return left, top, right and bottom of characters."""
@@ -148,7 +167,7 @@ class _Boxes:
         begin = ctypes.addressof(buffer)
         deque(map(_loose_box, repeat(self._layer), indexes, range(begin, begin + size, FLOATS.size)), maxlen=0)
         found = FLOATS.iter_unpack(memoryview(buffer)[:size])
-        width, height = self._size
+        width, height = self.width, self.height
         x, y = self._corner
         if self._rotation == 0:
             upper = height + y
