@@ -158,6 +158,38 @@ class TestHeadings:
 
         assert [line for line in text if line[0] == "#"] == []
 
+    def test_authors_between_title_and_abstract_are_no_headings(self, tmp_path):
+        content = " ".join(
+            [
+                words((72, 760, "On boxes"), size=18),
+                words((72, 730, "Ann Keeper"), size=13),
+                words((72, 715, "House of Stone")),
+                words((72, 690, "Abstract"), size=13),
+                words(*lines(*PROSE, top=670)),
+            ]
+        )
+
+        assert page_text(tmp_path, content)[:4] == ["# On boxes", "Ann Keeper", "House of Stone", "## Abstract"]
+
+    def test_a_section_before_the_introduction_stays_a_heading(self, tmp_path):
+        content = " ".join(
+            [
+                words((72, 760, "On boxes"), size=18),
+                words((72, 730, "Who counts them"), size=13),
+                words(*lines(*PROSE, top=715)),
+                words((72, 660, "Introduction"), size=13),
+                words(*lines(*PROSE, top=640)),
+            ]
+        )
+
+        assert "## Who counts them" in page_text(tmp_path, content)
+
+    def test_entries_of_a_table_of_contents_are_no_headings(self, tmp_path):
+        entries = [(72, 700 - 30 * at, f"{at} Chapter of boxes {at * 12}") for at in (1, 2, 3)]
+        content = f"{words((72, 740, 'Contents'), size=18)} {words(*entries, size=13)} {words(*lines(*PROSE, top=500))}"
+
+        assert [line for line in page_text(tmp_path, content) if line[0] == "#"] == ["# Contents"]
+
     def test_a_large_footer_is_no_heading(self, tmp_path):
         content = f"{words(*lines(*PROSE, *PROSE, top=700))} {words((72, 40, 'The book of boxes'), size=18)}"
 

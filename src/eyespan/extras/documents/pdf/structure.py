@@ -45,6 +45,13 @@ _CAPTION = re.compile(r"(?:Table|Tab|Figure|Fig|Exhibit|Chart|Source|Note|Total|
 _NUMBERING = re.compile(r"(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*\.?|[IVX]{1,5}\.)\s+(?=\S)")
 _DATE = re.compile(r"(?:\w+, )?(?:\w{3,10}\.? \d{1,2},? \d{4}|\d{1,2}\.? \w{3,10} \d{4})")
 _SENTENCE = re.compile(r"(?:[^\W\d_]{2,}\W+){5}")
+_ABSTRACT = re.compile(
+    r"(?:\d\.? |I\. )?(?:abstract|(?:executive )?summary|introduction|keywords|r[ée]sum[ée]|zusammenfassung|resumen)\b",
+    re.IGNORECASE,
+)
+_ENTRY = re.compile(r"\s(?:\d+|[ivxl]+)$")
+LEAST_ENTRIES = 3
+_FORMULA = re.compile("[\U0001d400-\U0001d7ff]")
 _LEADER = re.compile(r"(?:\.\s*){2,}|\s\.(?=\s|$)")
 _BOLD = re.compile(rb"bold|black|heavy|demi|cmbx|\bbd", re.IGNORECASE)
 _MARKS = re.compile(rf"(?:^|(?<=\s))(\S{{1,2}})(?:\s+\1){{{LEAST_REPEATED - 1},}}(?=\s|$)")
@@ -180,6 +187,8 @@ def texts_of(drafts: list[Draft], first: int) -> tuple[list[str], dict[str, Any]
     running = _running(drafts, body)
     pages = [[line for line in draft.lines if id(line) not in running[0]] for draft in drafts]
     headings = _without_repeated([heading for lines in pages for heading in _headings(lines, body)])
+    if first == 1 and pages:
+        headings = _without_authors(headings, pages[0])
     _set_levels(headings, body)
     known = _Hyphens(drafts)
     texts = []
@@ -200,8 +209,12 @@ def _running(drafts: list[Draft], body: float) -> tuple[set[int], list[tuple[str
         margin = MARGIN * draft.page_height
         if len(draft.plain) < LEAST_PAGE_CHARS:
             continue
-        for line in draft.lines:
-            if line.height and (line.bottom < margin or line.top > draft.page_height - margin):
+        lines = [line for line in draft.lines if line.height]
+        # The first and the last line, too, if the margins are wide.
+        upper = max(margin, min([line.bottom for line in lines], default=0) + 1)
+        lower = min(draft.page_height - margin, max([line.top for line in lines], default=0) - 1)
+        for line in lines:
+            if line.bottom < upper or line.top > lower:
                 key = re.sub(r"\d+|\b[ivxl]+\b", "#", line.text)
                 places.setdefault((key, round(line.top / 6)), []).append((at, line))
     gone: set[int] = set()
@@ -280,8 +293,10 @@ def _headings(lines: list[Line], body: float) -> list[Line]:
         else:
             at = end
     texts = Counter([line.text for line in found])
+    entries = sum([_ENTRY.search(line.text) is not None for line in found])
     for line in found:
-        line.level = int(texts[line.text] == 1)
+        # Several lines that end with the number of a page are a table of contents.
+        line.level = int(texts[line.text] == 1 and (entries < LEAST_ENTRIES or not _ENTRY.search(line.text)))
     found = [line for line in found if line.level]
     has_text = any(line.table or (not line.level and _SENTENCE.search(line.text)) for line in lines)
     if len(found) > 1 and (not has_text or (len(found) > 3 and len(found) * 2 > len(lines))):  # a slide or a drawing
@@ -301,6 +316,17 @@ def _without_repeated(headings: list[Line]) -> list[Line]:
         place = (line.text, round(line.top))
         line.level = int(place not in places)
         places.add(place)
+    return [line for line in headings if line.level]
+
+
+def _without_authors(headings: list[Line], first_page: list[Line]) -> list[Line]:
+    """Return headings without those between the title and the abstract of a paper: large names of authors."""
+    begin = next((at for at, line in enumerate(first_page) if _ABSTRACT.match(line.text)), 0)
+    title = max(first_page[:begin], key=lambda line: line.height if line.level else 0, default=None)
+    between = first_page[first_page.index(title) + 1 : begin] if title is not None and title.level else []
+    if not any(line.text.endswith(".") and line.text.rpartition(" ")[2].islower() for line in between):  # no prose
+        for line in between:
+            line.level = 0
     return [line for line in headings if line.level]
 
 
@@ -341,7 +367,9 @@ def _is_title(text: str, is_large: bool) -> bool:
         or not (text[0].isalnum() or text[0] in '“"¿¡«')
     ):
         return False
-    if text.count("^") > 1 or re.search(r"\[\d", text) or _DATE.fullmatch(text):  # names of authors with notes
+    if (
+        text.count("^") > 1 or _FORMULA.search(text) or re.search(r"\[\d", text) or _DATE.fullmatch(text)
+    ):  # names of authors with notes
         return False
     rest = text[found.end() :] if (found := _NUMBERING.match(text)) else text
     if rest[:1].islower() or "@" in text or "://" in text:

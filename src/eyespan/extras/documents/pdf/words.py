@@ -4,8 +4,8 @@
     segments   words of one line with no wide gap between them
     rows       the segments that stand on one line, from left to right
 
-y grows downwards, and a page of rotated text is turned upright. Words are tuples, and pdfium is called for all of them at once,
-because a page has some thousand.
+y grows downwards, and a page of rotated text is turned upright. Words are tuples, and pdfium is called for all of them
+at once, because a page has some thousand.
 """
 
 from __future__ import annotations
@@ -154,7 +154,8 @@ class Boxes:
 
     def _quarter(self, index: int) -> int:
         """Return how many quarters of a turn make a character upright."""
-        return -round(_angle(self._layer, index) * 2 / math.pi) % 4
+        angle: float = _angle(self._layer, index)
+        return -round(angle * 2 / math.pi) % 4
 
     def is_rotated(self, index: int) -> bool:
         """Return True for a character that does not stand as most do."""
