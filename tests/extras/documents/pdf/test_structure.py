@@ -184,6 +184,11 @@ class TestHeadings:
 
         assert "## Who counts them" in page_text(tmp_path, content)
 
+    def test_words_that_a_wide_gap_divides_are_no_heading(self, tmp_path):
+        content = f"{words((72, 740, 'Boxes'), (190, 740, 'Keepers'), size=13)} {words(*lines(*PROSE))}"
+
+        assert page_text(tmp_path, content)[0] == "Boxes Keepers"
+
     def test_entries_of_a_table_of_contents_are_no_headings(self, tmp_path):
         entries = [(72, 700 - 30 * at, f"{at} Chapter of boxes {at * 12}") for at in (1, 2, 3)]
         content = f"{words((72, 740, 'Contents'), size=18)} {words(*entries, size=13)} {words(*lines(*PROSE, top=500))}"

@@ -43,11 +43,7 @@ _LINK_FIELD = re.compile(r'\s*HYPERLINK\s+(?:\\l\s+)?"([^"]*)"', re.IGNORECASE)
 _CONTAINERS = frozenset(("w:body", "w:tbl"))
 """Elements that may be too large to be held whole."""
 
-NOTES = (
-    ("footnotes", "w:footnote", "^"),
-    ("endnotes", "w:endnote", "^e"),
-    ("comments", "w:comment", "comment "),
-)
+NOTES = (("footnotes", "w:footnote", "^"), ("endnotes", "w:endnote", "^e"), ("comments", "w:comment", "comment "))
 """Notes at a place in the text: their part, the element of one note, the label at the place."""
 
 

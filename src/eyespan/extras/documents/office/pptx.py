@@ -10,13 +10,7 @@ from eyespan.extras.documents.office import omml
 from eyespan.extras.documents.shared import embedded_images, markdown_pieces
 from eyespan.extras.documents.shared.drawings import Drawings
 from eyespan.extras.documents.shared.ooxml import Package
-from eyespan.extras.documents.shared.xml_tree import (
-    NAMES,
-    Handlers,
-    attributes,
-    local_name,
-    text_of,
-)
+from eyespan.extras.documents.shared.xml_tree import NAMES, Handlers, attributes, local_name, text_of
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

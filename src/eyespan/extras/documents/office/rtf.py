@@ -116,10 +116,7 @@ class _RtfGroup:
     def inner(self, start: int) -> _RtfGroup:
         """Return a group in this one."""
         made = _RtfGroup(
-            is_dropped=self.is_dropped,
-            is_in_fonts=self.is_in_fonts,
-            font=self.font,
-            skipped_chars=self.skipped_chars,
+            is_dropped=self.is_dropped, is_in_fonts=self.is_in_fonts, font=self.font, skipped_chars=self.skipped_chars
         )
         made.start = start
         return made

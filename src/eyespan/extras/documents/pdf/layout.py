@@ -69,13 +69,7 @@ class MarkdownText(PageText):
             return Draft(plain)  # boxes of a damaged file can have any numbers, also none
 
     def complete(
-        self,
-        made: DecodedPage,
-        document: pypdfium2.PdfDocument,
-        page: pypdfium2.PdfPage,
-        layer: Any,
-        *,
-        may_draw: bool,
+        self, made: DecodedPage, document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, layer: Any, *, may_draw: bool
     ) -> None:
         made.additions = additions.page_additions(document, page, layer)
         made.facts["label"] = additions.label(document, made.facts["page"] - 1)

@@ -23,6 +23,8 @@ from eyespan.extras.documents.pdf.tables import LARGE, Table
 from eyespan.extras.documents.pdf.words import Row, Word, address_of, plain_call
 
 MAX_HEADING_WORDS, MAX_HEADING_CHARS, MAX_HEADING_LINES = 16, 160, 3
+WIDE_HEADING_GAP = 1.6
+"""A line with a gap of so many times its height is no heading."""
 MAX_PAGE_HEADINGS = 25
 """A page with more of them is a drawing or a form."""
 LEAST_WORDS = 4
@@ -45,13 +47,8 @@ _CAPTION = re.compile(r"(?:Table|Tab|Figure|Fig|Exhibit|Chart|Source|Note|Total|
 _NUMBERING = re.compile(r"(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*\.?|[IVX]{1,5}\.)\s+(?=\S)")
 _DATE = re.compile(r"(?:\w+, )?(?:\w{3,10}\.? \d{1,2},? \d{4}|\d{1,2}\.? \w{3,10} \d{4})")
 _SENTENCE = re.compile(r"(?:[^\W\d_]{2,}\W+){5}")
-_ABSTRACT = re.compile(
-    r"(?:\d\.? |I\. )?(?:abstract|(?:executive )?summary|introduction|keywords|r[ée]sum[ée]|zusammenfassung|resumen)\b",
-    re.IGNORECASE,
-)
+_ABSTRACT = re.compile(r"(?i)(?:1\.? |I\. )?(?:abstract|summary|introduction|keywords|r[ée]sum[ée]|zusammenfassung)\b")
 _ENTRY = re.compile(r"\s(?:\d+|[ivxl]+)$")
-LEAST_ENTRIES = 3
-_FORMULA = re.compile("[\U0001d400-\U0001d7ff]")
 _LEADER = re.compile(r"(?:\.\s*){2,}|\s\.(?=\s|$)")
 _BOLD = re.compile(rb"bold|black|heavy|demi|cmbx|\bbd", re.IGNORECASE)
 _MARKS = re.compile(rf"(?:^|(?<=\s))(\S{{1,2}})(?:\s+\1){{{LEAST_REPEATED - 1},}}(?=\s|$)")
@@ -73,6 +70,8 @@ class Line:
     height: float = 0
     """The height of most of its letters."""
     is_bold: bool = False
+    is_apart: bool = False
+    """Whether a gap divides its words."""
     table: Table | None = None
     level: int = 0
     """The level of a heading; 0 for other text."""
@@ -140,6 +139,9 @@ def _line(layer: Any, text: str, words: list[Word]) -> Line:
     longest = words[0] if len(words) == 1 or ends[0] - starts[0] >= ends[1] - starts[1] else words[1]
     line = Line(text, min(lefts), min(tops), max(rights), max(bottoms), longest[3] - longest[1])
     if len(text) <= MAX_HEADING_CHARS and len(words) <= MAX_HEADING_WORDS:
+        # Only the number of a heading stands apart; other wide gaps divide labels, or names of columns.
+        gaps = [b[0] - a[2] for a, b in pairwise(words)][bool(_NUMBERING.match(text)) :]
+        line.is_apart = max(gaps, default=0.0) > WIDE_HEADING_GAP * line.height
         handle = address_of(layer)
         line.is_bold = _is_bold(handle, starts[0]) and _is_bold(handle, ends[-1] - 1)
     return line
@@ -187,8 +189,7 @@ def texts_of(drafts: list[Draft], first: int) -> tuple[list[str], dict[str, Any]
     running = _running(drafts, body)
     pages = [[line for line in draft.lines if id(line) not in running[0]] for draft in drafts]
     headings = _without_repeated([heading for lines in pages for heading in _headings(lines, body)])
-    if first == 1 and pages:
-        headings = _without_authors(headings, pages[0])
+    headings = _without_authors(headings, pages[0] if pages and first == 1 else [])
     _set_levels(headings, body)
     known = _Hyphens(drafts)
     texts = []
@@ -255,10 +256,8 @@ def _lone_lines(draft: Draft, body: float) -> list[Line]:
 
 def _is_marginal(line: Line, body: float, is_near: bool) -> bool:
     text = line.text
-    if line.height > 1.2 * body or _CAPTION.match(text):
-        return False
-    if _PAGE_NUMBER.fullmatch(text):
-        return True
+    if line.height > 1.2 * body or _CAPTION.match(text) or _PAGE_NUMBER.fullmatch(text):
+        return line.height <= 1.2 * body and not _CAPTION.match(text)
     is_sentence = (text.count(" ") > 3 and text[-1] in ".,;:") or (text[0].islower() and " " in text)
     is_note = line.height < 0.9 * body or re.search(r"\d|www\.", text) is not None
     return is_near and is_note and not line.is_bold and len(text) <= 100 and not is_sentence
@@ -292,11 +291,11 @@ def _headings(lines: list[Line], body: float) -> list[Line]:
             at += 1
         else:
             at = end
-    texts = Counter([line.text for line in found])
-    entries = sum([_ENTRY.search(line.text) is not None for line in found])
+    # Several lines that end with the number of a page are a table of contents.
+    entries = [line.text for line in found if _ENTRY.search(line.text)]
+    texts = Counter([line.text for line in found] + (entries if len(entries) > 2 else []))
     for line in found:
-        # Several lines that end with the number of a page are a table of contents.
-        line.level = int(texts[line.text] == 1 and (entries < LEAST_ENTRIES or not _ENTRY.search(line.text)))
+        line.level = int(texts[line.text] == 1)
     found = [line for line in found if line.level]
     has_text = any(line.table or (not line.level and _SENTENCE.search(line.text)) for line in lines)
     if len(found) > 1 and (not has_text or (len(found) > 3 and len(found) * 2 > len(lines))):  # a slide or a drawing
@@ -331,7 +330,7 @@ def _without_authors(headings: list[Line], first_page: list[Line]) -> list[Line]
 
 
 def _is_candidate(line: Line, body: float) -> bool:
-    return line.height >= LARGE * body > 0 or (line.is_bold and line.height >= 0.93 * body)
+    return not line.is_apart and (line.height >= LARGE * body > 0 or (line.is_bold and line.height >= 0.93 * body))
 
 
 def _is_same_style(above: Line, line: Line) -> bool:
@@ -359,17 +358,11 @@ def _is_title(text: str, is_large: bool) -> bool:
     letters = sum(map(str.isalpha, text))
     if len(words) > MAX_HEADING_WORDS or letters < 3 or letters * 2 < len(text) - len(words):
         return False
-    if (
-        _CAPTION.match(text)
-        or _BULLET.match(text)
-        or text[-1] in ",;="
-        or text[0].islower()
-        or not (text[0].isalnum() or text[0] in '“"¿¡«')
-    ):
+    is_odd = text[-1] in ",;=" or text[0].islower() or not (text[0].isalnum() or text[0] in '“"¿¡«')
+    if is_odd or _CAPTION.match(text) or _BULLET.match(text):
         return False
-    if (
-        text.count("^") > 1 or _FORMULA.search(text) or re.search(r"\[\d", text) or _DATE.fullmatch(text)
-    ):  # names of authors with notes
+    # Names of authors with notes, a formula, a date.
+    if text.count("^") > 1 or re.search("\\[\\d|[\U0001d400-\U0001d7ff]", text) or _DATE.fullmatch(text):
         return False
     rest = text[found.end() :] if (found := _NUMBERING.match(text)) else text
     if rest[:1].islower() or "@" in text or "://" in text:

@@ -37,8 +37,6 @@ MAX_ROWS_BACK = 6
 WIDE_GAP = 0.95
 """A wider gap than this share of the line's height separates two segments."""
 MAX_RAISED = 3
-SAMPLE_CHARS = 20
-"""So many characters of a page show how its text is rotated."""
 _WORD = re.compile(r"[^ \t\r\n\x0b\x0c\xa0\0]+")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -146,7 +144,7 @@ class Boxes:
         self._layer = address_of(layer)
         self._corner = left, bottom
         count = pdfium.FPDFText_CountChars(layer)
-        sample = Counter([self._quarter(at) for at in range(0, count, count // SAMPLE_CHARS + 1)])
+        sample = Counter([self._quarter(at) for at in range(0, count, count // 20 + 1)])
         quarter, number = max(sample.items(), key=itemgetter(1), default=(0, 0))
         self._rotation = 90 * quarter if number * 2 > sample.total() else page.get_rotation()
         width, height = right - left, top - bottom

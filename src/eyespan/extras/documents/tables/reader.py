@@ -73,12 +73,7 @@ def _window(options: TableOptions) -> tuple[int, int]:
 def _decoded_document(opened: Opened, context: CallContext) -> Document:
     source, options = opened.source, opened.request.options.table
     first, count = _window(options)
-    params = {
-        "table": options.table,
-        "first": first,
-        "count": count,
-        "windowed": options.count is not None,
-    }
+    params = {"table": options.table, "first": first, "count": count, "windowed": options.count is not None}
     facts, blobs = opened.decode(params, context)
     if facts.get("no_table"):
         suggestions = tuple([str(name) for name in facts.get("suggestions", ())][:10])
