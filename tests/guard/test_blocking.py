@@ -219,12 +219,13 @@ def test_threads_end_with_their_work():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_process_starts_its_own_threads():
-    blocking.within(CallContext(HANG_SECONDS), lambda _: None)
+def test_a_forked_process_starts_its_own_threads(silent):
+    with pytest.raises(TimedOut):
+        blocking.within(silent.call(), silent.hang())
 
     child = os.fork()
     if child == 0:
-        os._exit(blocking.within(CallContext(HANG_SECONDS), lambda _: 7))
+        os._exit(blocking.within(CallContext(HANG_SECONDS), lambda _: 7 + blocking.stuck()))
 
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 

@@ -309,7 +309,7 @@ DEFECTS = (
         tests=BLOCKING,
     ),
     Defect(
-        name="a forked process waits for threads of its parent",
+        name="a forked process counts the threads of its parent",
         file=f"{SRC}/guard/blocking.py",
         old="os.register_at_fork(after_in_child=_renew_pool)\n",
         new="",
