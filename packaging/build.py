@@ -21,6 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOLS = ROOT / "build" / "dist-venv"
+PINS = ROOT / "constraints.txt"
 NEEDED = ("build", "hatchling>=1.27", "ziglang", "twine", "uv", "check-wheel-contents", "abi3audit")
 TARGETS = {
     "manylinux_2_17_x86_64.manylinux2014_x86_64": "x86_64-linux-gnu.2.17",
@@ -68,7 +69,7 @@ def _tools() -> Path:
     if not python.exists():
         _step("build tools")
         venv.create(TOOLS, with_pip=True)
-        _run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *NEEDED)
+        _run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", PINS, *NEEDED)
     return python
 
 
