@@ -129,6 +129,10 @@ def encoded(value):
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
+SCOPES = ("write", None, "", "reader", "READ", "x\u00a0read", "x\tread", {"read": 1}, 7, [["read"]])
+"""Values of `scope` that do not grant `read`."""
+
+
 def forged_tokens(issuer):
     """Return tokens that must be refused: of others, for others, of another time or shape, and such as confuse."""
     import jwt
@@ -164,7 +168,7 @@ def forged_tokens(issuer):
     yield from (
         issuer.sign(aud=value) for value in ("https://other.example", None, [], "", RESOURCE + "/", [RESOURCE + "x"])
     )
-    yield from (issuer.sign(scope=value) for value in ("write", None, "", "reader", "READ", {"read": 1}, 7, [["read"]]))
+    yield from (issuer.sign(scope=value) for value in SCOPES)
     yield from (issuer.sign(sub=value) for value in (None, ""))
     yield issuer.sign(signing=other)
     yield issuer.sign("other", signing=other)

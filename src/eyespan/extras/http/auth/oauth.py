@@ -119,7 +119,7 @@ class OAuthIssuer:
         except (jwt.PyJWTError, ValueError, TypeError):  # TypeError: an algorithm for another kind of key
             return None
         scope = claims.get("scope", "")
-        granted = scope.split() if isinstance(scope, str) else scope if isinstance(scope, list) else []
+        granted = scope.split(" ") if isinstance(scope, str) else scope if isinstance(scope, list) else []
         if not all(each in granted for each in self.scopes):
             return None
         for kind in ("sub", "client_id"):
