@@ -157,7 +157,7 @@ DEFECTS = (
     Defect(
         name="forged: a part of a scope suffices",
         file=f"{SRC}/extras/http/auth/oauth.py",
-        old="        granted = scope.split(" ") if isinstance(scope, str) else",
+        old='        granted = scope.split(" ") if isinstance(scope, str) else',
         new="        granted = scope if isinstance(scope, str) else",
         tests=FORGED,
     ),

@@ -232,7 +232,8 @@ class _Argument:
         context = self._progress.context
         end = context.now() + searches.MAX_SECONDS
         count = 0
-        for one in below(path, self._engine, context):
+        unread: list[str] = []
+        for one in below(path, self._engine, context, unread):
             if context.now() > end or count >= searches.MAX_MATCHING_FILES:
                 print_note(write_target(target), f"stopped at {one.path}")
                 break
@@ -245,8 +246,12 @@ class _Argument:
                         count += 1
             except (errors.Cancelled, errors.TimedOut):
                 raise
+            except (errors.Binary, errors.NotFound, errors.NoMatch, errors.PolicyDenied):
+                continue
             except errors.ReadError:
-                continue  # a file that cannot be read has no line that matches
+                unread.append(one.path)
+        for note in searches.note_on_unread(unread):
+            print_note(write_target(target), note)
         if not count:
             raise errors.NoMatch(target.path, pattern=target.pattern)
 

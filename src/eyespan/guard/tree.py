@@ -348,7 +348,8 @@ def _survey(guard: Guard, found: BackendResult, accepts: Accepts) -> Survey:
                 directories[left] = DirectoryFiles(open_ones.pop(left))
             open_ones[path] = []
         if error is not None:
-            is_complete = is_complete and not (isinstance(error, NotRegular) and error.what == "directory")
+            is_unlisted = isinstance(error, OSError) or (isinstance(error, NotRegular) and error.what == "directory")
+            is_complete = is_complete and not is_unlisted
             continue
         if count >= MAX_FILES or len(directories) + len(open_ones) > MAX_DIRECTORIES:
             is_complete = False

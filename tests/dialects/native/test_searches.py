@@ -96,6 +96,25 @@ def test_a_directory_is_searched_file_by_file(root, call):
     assert "SECRET" not in reply.text
 
 
+def test_what_cannot_be_read_is_named_and_not_counted(root, call):
+    (root / "damaged.txt.gz").write_bytes(gzip.compress(b"a word\n" * 1000)[:40])
+    deep = root.joinpath(*["deep"] * 70)
+    deep.mkdir(parents=True)
+    (deep / "a.txt").write_text("no other place has this word\n")
+    text = call("**?no other place").text
+
+    assert text.startswith("> **?no other place: no line matches in ")
+    assert "; not searched, because it cannot be read: damaged.txt.gz, deep/deep/" in text
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the directory is one of Linux")
+def test_a_search_in_a_directory_that_is_not_listed_is_an_error():
+    with Workspace("/") as workspace:
+        text = workspace.tool("native").call({"path": "/proc/self?root"}).text
+
+    assert text.startswith(">! /proc/self?root: permission denied")
+
+
 def test_files_that_a_pattern_of_names_matches_are_searched(root, call):
     (root / "src" / "note.txt").write_text("return\n")
 

@@ -325,7 +325,7 @@ def _only_match(path: str, files: Files) -> str | None:
     """Return the only file that a pattern matches; None for several. Raises: ReadError."""
     from eyespan.dialects.native import searches
 
-    matches = searches.files_like(path, files.engine, files.context)
+    matches = searches.files_like(path, files.engine, files.context, [])
     found = next(matches, None)
     return found.path if found is not None and next(matches, None) is None else None
 
@@ -348,30 +348,30 @@ def _plan_search(target: Target, args: NativeArgs, view: View, files: Files, not
     if ".." in target.revision:
         raise errors.NoSuchPart(target.path, document="a difference", part="search")
     search = searches.compile_search(target.pattern, files.context)
+    unread: list[str] = []
     try:
         opened = files.open(bare)
     except errors.NotRegular as error:
         if error.what != "directory" or bare != Target(target.path, bare.piece):
             raise
-        return searches.search_many(
-            bare, searches.files_below(target.path, files.engine, files.context), search, view, files
-        )
+        below = searches.files_below(target.path, files.engine, files.context, unread)
+        return searches.search_many(bare, below, search, view, files, unread)
     except errors.NotFound:
         if "*" not in target.path or bare != Target(target.path, bare.piece):
             raise
-        matching = searches.files_like(target.path, files.engine, files.context)
+        matching = searches.files_like(target.path, files.engine, files.context, unread)
         first = next(matching, None)
         if first is None and ":" in target.path:
             raise  # the part after the colon is a selector
         inner = iter(()) if first is None else chain([first], matching)
-        return searches.search_many(bare, inner, search, view, files)
+        return searches.search_many(bare, inner, search, view, files, unread)
     rows = rows_not_pattern(target, opened.kind)
     if rows is not None:
         return _plan(rows, args, view, files, note)
     if opened.kind.name == "archive" and bare.piece is None:
         document = opened.read(options=DocumentOptions(archive=ArchiveOptions(searches.MAX_MEMBERS)))
         return searches.search_many(
-            bare, searches.members_of(bare, document), search, view, files, searches.notes_on_members(document)
+            bare, searches.members_of(bare, document), search, view, files, unread, searches.notes_on_members(document)
         )
     if opened.kind.layout == "pages":
         from eyespan.dialects.native.documents import search_pages

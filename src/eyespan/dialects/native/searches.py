@@ -52,6 +52,8 @@ WIDE_BYTES = 6
 MAX_MEMBERS = 5000
 """The members of an archive that are searched."""
 MAX_MATCHING_FILES = 100
+MAX_UNREAD = 3
+"""The paths that a note lists of what cannot be read."""
 MAX_SECONDS = DEADLINE_SECONDS / 2
 """The limits of a search. What they leave out is noted."""
 
@@ -268,11 +270,20 @@ class SearchItem:
 
 
 def search_many(
-    target: Target, inner: Iterator[Target], search: Search, view: View, files: Files, more_notes: Sequence[str] = ()
+    target: Target,
+    inner: Iterator[Target],
+    search: Search,
+    view: View,
+    files: Files,
+    unread: list[str],
+    more_notes: Sequence[str] = (),
 ) -> Item:
     """Search the texts that the targets name, from the number of `target` on: `src:5001-?word` passes 5,000 files.
 
-    A search that stops names the number to continue with. Raises: NotRegular for other parts, Cancelled, TimedOut.
+    A search that stops names the number to continue with. `unread` are the paths of what cannot be read; `inner` may
+    add to it.
+
+    Raises: NotRegular for other parts, Cancelled, TimedOut, and what `inner` raises.
     """
     items: list[TextItem] = []
     notes = [search.note, *more_notes]
@@ -305,12 +316,16 @@ def search_many(
         except (errors.ScanLimit, errors.TooMuchMemory):
             notes.append(f"{own_lines.quoted(write_target(one))} is too large to be searched to its end with others")
             continue
+        except (errors.Binary, errors.NotFound, errors.PolicyDenied):
+            continue  # removed in the meantime, or no text
         except errors.ReadError:
-            continue  # a file that cannot be read has no line that matches
+            unread.append(write_target(one))
+            continue
         searched += 1
         if item is not None:
             items.append(item)
             left_chars -= item.size_bytes
+    notes += note_on_unread(unread)
     whole = replace(target, pattern=search.text)
     if not items:
         words = f"no line matches in {counted(searched, 'file')}" + "".join([f"; {note}" for note in notes[1:]])
@@ -359,25 +374,29 @@ def _may_match(opened: Opened, pattern: Pattern) -> bool:
         return next(pattern.matching_lines(data), None) is not None
 
 
-def files_below(path: str, engine: Engine, context: CallContext, after: str = "") -> Iterator[Target]:
-    """Yield the files below a directory that follow `after`, in the order of paths, without those that are ignored.
+def note_on_unread(unread: Sequence[str]) -> list[str]:
+    """Return the note on what was not searched, because it cannot be read."""
+    more = f" and {len(unread) - MAX_UNREAD} more" if len(unread) > MAX_UNREAD else ""
+    shown = ", ".join([own_lines.quoted(path) for path in unread[:MAX_UNREAD]])
+    return [f"not searched, because it cannot be read: {shown}{more}"] if unread else []
 
-    Raises: Cancelled, TimedOut.
+
+def files_below(path: str, engine: Engine, context: CallContext, unread: list[str]) -> Iterator[Target]:
+    """Yield the files below a directory, in the order of paths, without those that are ignored.
+
+    Directories that cannot be listed are added to `unread`. Raises: ReadError.
     """
     directory = path.rstrip("/") or "/"
     lead = "" if directory == "." else "/" if directory == "/" else f"{directory}/"
-    try:
-        for below, error, _ in engine.walk(directory, context, after):
-            if error is None:
-                yield Target(lead + below)
-    except (errors.Cancelled, errors.TimedOut):
-        raise
-    except errors.ReadError:
-        return
+    for below, error, _ in engine.walk(directory, context):
+        if error is None:
+            yield Target(lead + below)
+        elif not isinstance(error, errors.NotRegular) or error.what == "directory":
+            unread.append(f"{lead}{below}/")
 
 
-def files_like(path: str, engine: Engine, context: CallContext) -> Iterator[Target]:
-    """Yield the files that a path with `*` matches. Raises: InvalidPath, Cancelled, TimedOut."""
+def files_like(path: str, engine: Engine, context: CallContext, unread: list[str]) -> Iterator[Target]:
+    """Yield the files that a path with `*` matches, as `files_below` does. Raises: ReadError."""
     from eyespan.selectors.globs import PathGlob, split_glob
 
     base, glob = split_glob(path)
@@ -386,7 +405,7 @@ def files_like(path: str, engine: Engine, context: CallContext) -> Iterator[Targ
     except ValueError as error:
         raise errors.InvalidPath(path, str(error)) from None
     lead = "" if base in ("", ".") else f"{base.rstrip('/')}/"
-    for target in files_below(base or ".", engine, context):
+    for target in files_below(base or ".", engine, context, unread):
         if matches(target.path.removeprefix(lead)):
             yield target
 
