@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
+import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -20,6 +22,8 @@ ORIGINALS = tuple(
 )
 """The modules that know an original; each names its dialect."""
 MAX_SHOWN = 10
+MAX_ROWS = 20
+"""The most rules of a group on a page."""
 
 
 def main(argv: list[str]) -> int:
@@ -86,8 +90,24 @@ def compare(name: str, calls: int, seed: int, *, writes: bool = False) -> int:
         groups = {"recomputed": recomputed, "refused": worded, "by a pattern": by_pattern}
         files = Counter([Path(str(next(iter(arguments.values()), ""))).name for _, arguments, *_ in undeclared])
         groups["undeclared"] = Counter({f"calls for {file or '.'}": count for file, count in files.items()})
-        write_figures(module.DIALECT, f"{peer.name} {peer.version}", (calls, equal), groups)
+        newer = newest(peer)
+        original = f"{peer.name} {peer.version}" + (f" ({newer} is newer, and not compared)" if newer else "")
+        write_figures(module.DIALECT, original, (calls, equal), groups)
     return 1 if undeclared else 0
+
+
+def newest(peer: Any) -> str:
+    """Return the newest release of an original that its registry has; "" if that is the one compared, or not known."""
+    name = peer.packages[0].rpartition("@" if peer.source == "npm" else "==")[0].rstrip("=")
+    words = ["npm", "view", name, "version"]
+    if peer.source == "pip":
+        words = [_peers().find_python(peer.needs) or sys.executable, "-m", "pip", "index", "versions", name]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    found = re.search(r"\d+\.\d[\w.]*", done.stdout.partition("\n")[0])
+    return found[0] if found and found[0] != peer.version else ""
 
 
 def pattern_of(module: Any, tool: str, arguments: dict[str, Any], theirs: Any, ours: Any, root: Path) -> str | None:
@@ -117,7 +137,11 @@ def write_figures(dialect: str, original: str, figures: tuple[int, int], groups:
         "| --- | --- | --- | --- | --- | --- | --- |",
         f"| {original} | {' | '.join([f'{count:,}' for count in counts])} |",
         "",
-        *[f"- {count:,} {name}: {rule}" for name, group in groups.items() for rule, count in group.most_common()],
+        *[
+            f"- {count:,} {name}: {rule}"
+            for name, group in groups.items()
+            for rule, count in group.most_common(MAX_ROWS)
+        ],
     ]
     text = "\n".join([before.rstrip(), "", *lines]).rstrip() + "\n"
     page.write_text(text + (f"\n## {after}" if after else ""), "utf-8")

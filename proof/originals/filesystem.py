@@ -36,6 +36,12 @@ class Original:
             return True, answer["error"]["message"]
         result = answer["result"]
         blocks = result["content"]
+        blocks = [
+            {"type": "file", "data": one["resource"]["blob"], "mimeType": one["resource"]["mimeType"]}
+            if one["type"] == "resource"
+            else one
+            for one in blocks
+        ]
         return bool(result.get("isError")), blocks[0]["text"] if blocks[0]["type"] == "text" else blocks
 
     def end(self) -> None:

@@ -19,6 +19,7 @@ from proof.originals.rules import (
     Answer,
     Case,
     Rule,
+    javascript,
 )
 from proof.originals.tree import random_number, random_path, spoiled
 
@@ -61,8 +62,10 @@ def _from_the_end(case: Case, own: Answer) -> Answer:
         return own
     lines = case.contents().decode("utf-8", "replace").split("\n")
     start = max(0, len(lines) + first - 1) if first < 1 else first - 1
-    rows = [f"{first + at}: {line}" for at, line in enumerate(lines[start:last])]
-    return False, "\n".join([f"Lines {first}-{last} of {case.arguments['path']}:", *(rows or [""])])
+    rows = [f"{javascript(float(first) + at)}: {line}" for at, line in enumerate(lines[start:last])]
+    return False, "\n".join(
+        [f"Lines {javascript(first)}-{javascript(last)} of {case.arguments['path']}:", *(rows or [""])]
+    )
 
 
 RULES = (

@@ -59,6 +59,8 @@ def _by_name(case: Case, own: Answer) -> Answer:
     ):
         return own
     text = f'"{case.arguments["path"]}" is not readable as UTF-8 text. Only text files can be read.'
+    if str(case.file()).endswith(".mp4"):
+        text = f'"{case.arguments["path"]}" is a video file. Only text files can be read.'
     return True, f"<system>ERROR: Tool execution failed.</system>\n{text}"
 
 
@@ -137,6 +139,29 @@ def _with_slashes(case: Case, own: Answer) -> Answer:
     return (True, text) if "\\" in path else own
 
 
+def _null(case: Case, own: Answer) -> Answer:
+    """Return the refusal of null."""
+    texts = [
+        f"/{name} must be integer; /{name} must be integer; /{name} must match a schema in anyOf"
+        if name == "line_offset"
+        else f"/{name} must be integer"
+        for name in ("line_offset", "column_offset", "n_lines", "max_chars")
+        if name in case.arguments and case.arguments[name] is None
+    ]
+    text = f'Invalid args for tool "Read": {"; ".join(texts)}'
+    return (True, f"<system>ERROR: Tool execution failed.</system>\n{text}") if texts else own
+
+
+def _no_room(case: Case, own: Answer) -> Answer:
+    """Return the refusal of an answer whose status has no room."""
+    most = case.arguments.get("max_chars")
+    if own[0] or type(most) is not int or len(own[1]) <= most:
+        return own
+    what = "the Read status" if "No lines read" in own[1] else "file text and the Read status"
+    text = f"max_chars={most} is too small for {what}. Increase max_chars."
+    return True, f"<system>ERROR: Tool execution failed.</system>\n{text}"
+
+
 def _too_small(case: Case) -> bool:
     most = case.arguments.get("max_chars")
     return type(most) is int and most < 1000
@@ -180,6 +205,8 @@ RULES = (
     SURROGATES,
     Rule("binary files are refused", refused_here=lambda case: b"\0" in case.contents()),
     Rule("the line ends of the answer decide on mixed ones", answer=_mixed),
+    Rule("null is absent", answer=_null),
+    Rule("a status has room that max_chars does not give", answer=_no_room),
     Rule("a backslash is part of a name", answer=_with_slashes),
     Rule("a file that is missing", refused=lambda case: case.names_nothing),
 )

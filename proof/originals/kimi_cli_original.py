@@ -22,7 +22,7 @@ def main() -> None:
         try:
             result = loop.run_until_complete(tool(Params(**request["arguments"])))
             answer = {"failed": result.is_error, "message": result.message, "output": result.output}
-        except ValueError as error:
+        except Exception as error:
             answer = {"failed": True, "message": f"Invalid arguments: {error}", "output": ""}
         print(json.dumps(answer), flush=True)
 

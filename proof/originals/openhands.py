@@ -13,9 +13,11 @@ from proof.originals.child import Child
 from proof.originals.rules import (
     BINARY,
     BOM_LINE,
+    BOTH_OUTSIDE,
     CRLF,
     OUTSIDE,
     STRICT,
+    SURROGATES,
     WRONG,
     Answer,
     Case,
@@ -96,18 +98,27 @@ def _refused_by_decoding(case: Case, own: Answer) -> Answer:
 def _missing(case: Case, own: Answer) -> Answer:
     """Return the error for `..` after a directory that does not exist."""
     path = PurePosixPath(case.arguments["path"])
-    if case.file().exists():
+    if os.path.exists(case.root / str(path)):
         return own
     return True, f"Invalid `path` parameter: {path}. The path {path} does not exist. Please provide a valid path."
 
 
+_IMAGES = {".png": "image/png", ".gif": "image/gif", ".jpg": "image/jpeg", ".webp": "image/webp"}
+
+
+def _with_slashes(case: Case, own: Answer) -> Answer:
+    """Return a listing in which a backslash in a name is a slash."""
+    is_listing = isinstance(own[1], str) and own[1].startswith("Here's the files")
+    return (own[0], own[1].replace("\\", "/")) if is_listing else own
+
+
 def _by_suffix(case: Case, own: Answer) -> Answer:
     path = PurePosixPath(case.arguments["path"])
-    if path.suffix != ".png" or not case.file().is_file():
+    if path.suffix not in _IMAGES or not case.file().is_file():
         return own
     text = f"Image file {path} read successfully. Displaying image content."
     data = base64.b64encode(case.contents()).decode()
-    return False, [{"type": "text", "text": text}, {"type": "image", "data": data, "mimeType": "image/png"}]
+    return False, [{"type": "text", "text": text}, {"type": "image", "data": data, "mimeType": _IMAGES[path.suffix]}]
 
 
 def _clipped(case: Case, own: Answer) -> Answer:
@@ -129,7 +140,7 @@ def _clipped(case: Case, own: Answer) -> Answer:
 
 
 RULES = (
-    Rule("a relative path", refused=lambda case: not str(case.arguments["path"]).startswith("/")),
+    Rule("a relative path", refused=lambda case: not str(case.arguments.get("path")).startswith("/")),
     WRONG,
     STRICT,
     OUTSIDE,
@@ -142,6 +153,9 @@ RULES = (
     Rule("a file that is not an image is not sent as one", answer=_by_suffix),
     Rule("text that is not UTF-8, or holds control characters, is shown, not refused", answer=_refused_as_binary),
     Rule("text that is not UTF-8 is shown, not refused", answer=_refused_by_decoding),
+    SURROGATES,
+    Rule("a backslash is part of a name", answer=_with_slashes),
+    BOTH_OUTSIDE,
     other_encoding("cp1006"),
     other_encoding("cp1257"),
     other_encoding("cp1250"),

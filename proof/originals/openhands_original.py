@@ -16,7 +16,7 @@ def main() -> None:
             seen = executor(FileEditorAction(**json.loads(line)))
             blocks = [one.model_dump() for one in seen.content]
             answer = {"failed": bool(seen.is_error), "blocks": blocks}
-        except ValueError as error:
+        except Exception as error:
             answer = {"failed": True, "blocks": [{"type": "text", "text": str(error)}]}
         print(json.dumps(answer), flush=True)
 

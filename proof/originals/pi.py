@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 from typing import Any
 
 from eyespan.dialects.table import TableDialect
 from proof.originals.child import Child
-from proof.originals.rules import BOTH_OUTSIDE, GENERAL, SURROGATES, Answer, Case, Rule
+from proof.originals.rules import BOTH_OUTSIDE, DOUBLES, GENERAL, SURROGATES, Answer, Case, Rule, javascript
 from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "pi"
@@ -41,17 +42,11 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
 
 def _at_sign(case: Case, own: Answer) -> Answer:
     """Return the error for a missing name without the `@` that the original takes off first."""
-    return own[0], own[1].replace(f"{case.root}/@", f"{case.root}/", 1) if isinstance(own[1], str) else own[1]
-
-
-def _as_numbers(case: Case, own: Answer) -> Answer:
-    """Return the error with a line number as JavaScript writes it."""
-    offset = case.arguments.get("offset")
-    if not isinstance(offset, (int, float)) or not own[0]:
+    path = str(case.arguments.get("path"))
+    name = os.path.normpath(case.root / path[1:])
+    if not path.startswith("@") or os.path.exists(name):
         return own
-    written = {2**63: "9223372036854776000", 2**64: "18446744073709552000", 10**30: "1e+30", 1e300: "1e+300"}
-    written |= {2**53 + 1: str(2**53), 2**63 - 1: "9223372036854776000"}
-    return own[0], str(own[1]).replace(f"Offset {int(offset)} ", f"Offset {written.get(offset, int(offset))} ", 1)
+    return True, f"ENOENT: no such file or directory, access '{name}'"
 
 
 def _negative(case: Case, own: Answer) -> Answer:
@@ -62,7 +57,7 @@ def _negative(case: Case, own: Answer) -> Answer:
     first, total = max(1, int(offset)), case.contents().decode("utf-8", "replace").count("\n") + 1
     last = first - 1 + int(limit)
     shown = case.contents().decode("utf-8", "replace").split("\n")[first - 1 : last]
-    end = f"\n\n[{total - last} more lines in file. Use offset={last + 1} to continue.]"
+    end = f"\n\n[{javascript(total - last)} more lines in file. Use offset={javascript(last + 1)} to continue.]"
     return False, "\n".join(shown) + end
 
 
@@ -75,9 +70,10 @@ RULES = (
     *GENERAL,
     SURROGATES,
     BOTH_OUTSIDE,
+    Rule("URIs are no paths", refused_here=lambda case: "://" in str(case.arguments.get("path"))),
     Rule("fractions and strings that are no whole numbers", refused_here=_wrong),
-    Rule("the `@` of a missing name is shown", answer=_at_sign),
-    Rule("numbers over 2**53 are exact", answer=_as_numbers),
+    Rule("a name with `@` is tried as it is, and from a root on; the `@` is shown", answer=_at_sign),
+    DOUBLES,
     Rule("a negative limit is 0", answer=_negative),
     Rule("any name that looks the same is read", table={"opened": TableDialect.opened}),
     Rule("a line feed at the end of exactly 2,000 lines is not shown", table={"keeps_last_end": True}),

@@ -14,6 +14,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ class Case:
 
     def file(self, name: str = "path") -> Path:
         """Return the file that an argument names."""
-        return self.root / str(self.arguments.get(name, "")).lstrip("@")
+        return Path(os.path.normpath(self.root / str(self.arguments.get(name, "")).lstrip("@")))
 
     def contents(self, name: str = "path") -> bytes:
         """Return the contents of the file that an argument names; b"" if it cannot be read."""
@@ -111,7 +112,7 @@ class Judge:
         answer = _renamed(_answer(tools[case.tool].call(given)), root.name, self._root.name)
         for rule in rules:
             if rule.answer is not None:
-                answer = rule.answer(case, answer)
+                answer = _changed(rule.answer, case, answer)
         return answer
 
     def reason(self, case: Case, theirs: Answer, ours: Answer) -> tuple[str, bool] | None:
@@ -119,7 +120,7 @@ class Judge:
         if ours[0]:
             for rule in self._rules:
                 applies = rule.refused if theirs[0] else rule.refused_here
-                if applies is not None and applies(case):
+                if applies is not None and _holds(applies, case):
                     return rule.name, False
         known = sorted(self._known, key=lambda rules: -self._known[rules])
         found = next((rules for rules in known if self.answer(case, rules) == theirs), None)
@@ -155,7 +156,11 @@ class Judge:
                 root = self._root.with_name(f"tree{len(self._tools):02}")
                 shutil.copytree(self._root, root, symlinks=True)
                 for file in root.rglob("*"):
-                    if file.is_file() and not file.is_symlink():
+                    if file.is_symlink() and os.readlink(file).startswith(f"{self._root}/"):
+                        target = os.readlink(file).replace(self._root.name, root.name, 1)
+                        file.unlink()
+                        file.symlink_to(target)
+                    elif file.is_file() and not file.is_symlink():
                         data = file.read_bytes()
                         for change in changes:
                             data = change(data)
@@ -167,6 +172,21 @@ class Judge:
             made = [workspace.tool(type("Variant", (member,), dict(table))) for member in self._members]
             self._tools[rules] = root, {tool.spec.name: tool for tool in made}
         return self._tools[rules]
+
+
+def _changed(change: Callable[[Case, Answer], Answer], case: Case, own: Answer) -> Answer:
+    """Return the answer as a rule changes it; arguments of a wrong type change nothing."""
+    try:
+        return change(case, own)
+    except (AttributeError, KeyError, OSError, TypeError, ValueError):
+        return own
+
+
+def _holds(applies: Callable[[Case], bool], case: Case) -> bool:
+    try:
+        return applies(case)
+    except (AttributeError, KeyError, OSError, TypeError, ValueError):
+        return False
 
 
 def _answer(reply: Reply) -> Answer:
@@ -223,8 +243,19 @@ def other_encoding(codec: str) -> Rule:
     return Rule("text that is not UTF-8 is shown as U+FFFD, not guessed", files=change)
 
 
+def javascript(number: float) -> str:
+    """Return a whole number as JavaScript writes it."""
+    text = repr(float(number))
+    return text if abs(number) >= 1e21 else str(int(Decimal(text)))
+
+
 def _as_doubles(case: Case, own: Answer) -> Answer:
-    return own[0], own[1].replace(str(2**63), "9223372036854776000") if isinstance(own[1], str) else own[1]
+    """Return the answer with the numbers of the arguments as JavaScript writes them."""
+    text = own[1]
+    for value in case.arguments.values():
+        if isinstance(text, str) and isinstance(value, (int, float)) and abs(value) > 2**53:
+            text = text.replace(str(int(value)), javascript(value))
+    return own[0], text
 
 
 def _large(case: Case) -> bool:

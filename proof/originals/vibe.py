@@ -10,7 +10,7 @@ from typing import Any
 
 from eyespan.extras.families.vibe import TOO_LARGE
 from proof.originals.child import Child
-from proof.originals.rules import BINARY, OUTSIDE, STRICT, WRONG, Answer, Case, Rule, other_encoding
+from proof.originals.rules import BINARY, BOTH_OUTSIDE, OUTSIDE, STRICT, WRONG, Answer, Case, Rule, other_encoding
 from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "vibe"
@@ -97,10 +97,27 @@ def _wide(case: Case, own: Answer) -> Answer:
     return False, "\n".join([f"{name}: {value}" for name, value in fields.items()])
 
 
+def _without_slash(case: Case, own: Answer) -> Answer:
+    path = os.path.normpath(case.root / str(case.arguments["file_path"]))
+    return own[0], own[1].replace(f"file_path: {path}/\n", f"file_path: {path}\n", 1)
+
+
+def _no_home(case: Case, own: Answer) -> Answer:
+    """Return the refusal of a name that begins with the sign of a home directory."""
+    name = str(case.arguments["file_path"])
+    text = "<tool_error>read_file failed: Could not determine home directory.</tool_error>"
+    return (True, text) if name.startswith("~") and name[1:2] not in ("", "/") else own
+
+
 RULES = (
     WRONG,
     STRICT,
+    Rule("`~` is a name", refused=lambda case: str(case.arguments["file_path"]).startswith("~")),
+    Rule("names with lone surrogates", refused=lambda case: "\ud800" in str(case.arguments["file_path"])),
     OUTSIDE,
+    BOTH_OUTSIDE,
+    Rule("a slash after a name is shown", answer=_without_slash),
+    Rule("`~` is a name", answer=_no_home),
     BINARY,
     Rule("a large answer is cut, not refused", table={"refused": {"full": TOO_LARGE}}),
     Rule("only a line feed ends a line", answer=_split),
