@@ -44,9 +44,7 @@ def from_tool_call(tools: Tool | Iterable[Tool], call: Any, *, strict: bool = Fa
 
     Raises: TypeError for an object that is not a tool call, ValueError if two tools have the same name.
     """
-    parsed = _parse_call(call)
-    tool, arguments = _resolve(_tool_tuple(tools), parsed, strict)
-    return _item(parsed, arguments, tool if isinstance(tool, Reply) else tool.call(arguments))
+    return _item(*_answer(_tool_tuple(tools), call, strict))
 
 
 def from_tool_calls(tools: Tool | Iterable[Tool], calls: Iterable[Any], *, strict: bool = False) -> list[Any]:
@@ -56,17 +54,12 @@ def from_tool_calls(tools: Tool | Iterable[Tool], calls: Iterable[Any], *, stric
     results are in one user message, as these APIs require. Raises as `from_tool_call` does.
     """
     known = _tool_tuple(tools)
-    answered = []
-    for call in calls:
-        parsed = _parse_call(call)
-        tool, arguments = _resolve(known, parsed, strict)
-        answered.append((parsed, arguments, tool if isinstance(tool, Reply) else tool.call(arguments)))
-    return _turn(answered)
+    return _turn([_answer(known, call, strict) for call in calls])
 
 
 async def afrom_tool_call(tools: Tool | Iterable[Tool], call: Any, *, strict: bool = False) -> Any:
     """Answer as `from_tool_call` does, off the event loop. Cancelling the task stops the read."""
-    return _item(*await _answer(_tool_tuple(tools), call, strict))
+    return _item(*await _aanswer(_tool_tuple(tools), call, strict))
 
 
 async def afrom_tool_calls(tools: Tool | Iterable[Tool], calls: Iterable[Any], *, strict: bool = False) -> list[Any]:
@@ -74,10 +67,16 @@ async def afrom_tool_calls(tools: Tool | Iterable[Tool], calls: Iterable[Any], *
     import asyncio
 
     known = _tool_tuple(tools)
-    return _turn(list(await asyncio.gather(*[_answer(known, call, strict) for call in calls])))
+    return _turn(list(await asyncio.gather(*[_aanswer(known, call, strict) for call in calls])))
 
 
-async def _answer(tools: tuple[Tool, ...], call: Any, strict: bool) -> tuple[ToolCall, Any, Reply]:
+def _answer(tools: tuple[Tool, ...], call: Any, strict: bool) -> tuple[ToolCall, Any, Reply]:
+    parsed = _parse_call(call)
+    tool, arguments = _resolve(tools, parsed, strict)
+    return parsed, arguments, tool if isinstance(tool, Reply) else tool.call(arguments)
+
+
+async def _aanswer(tools: tuple[Tool, ...], call: Any, strict: bool) -> tuple[ToolCall, Any, Reply]:
     parsed = _parse_call(call)
     tool, arguments = _resolve(tools, parsed, strict)
     return parsed, arguments, tool if isinstance(tool, Reply) else await tool.acall(arguments)
@@ -115,31 +114,25 @@ def attachment_name(arguments: Any, suffix: str = ".pdf") -> str:
 
 def _parse_call(call: Any) -> ToolCall:
     """Recognize the API of a call by its fields. Raises: TypeError."""
-    kind = _get(call, "type")
+    kind, call_id = _get(call, "type"), _get(call, "id")
     if kind == "function_call" and _get(call, "call_id") is not None:
-        return ToolCall(
-            api=RESPONSES,
-            call_id=_get(call, "call_id"),
-            name=_get(call, "name"),
-            arguments=_get(call, "arguments"),
-        )
-    if kind == "tool_use" and _get(call, "id") is not None:
-        return ToolCall(api=ANTHROPIC, call_id=_get(call, "id"), name=_get(call, "name"), arguments=_get(call, "input"))
-    function = _get(call, "function")
-    if function is not None and _get(call, "id") is not None:
-        return ToolCall(
-            api=CHAT, call_id=_get(call, "id"), name=_get(function, "name"), arguments=_get(function, "arguments")
-        )
+        return _tool_call(RESPONSES, _get(call, "call_id"), call, "arguments")
+    if kind == "tool_use" and call_id is not None:
+        return _tool_call(ANTHROPIC, call_id, call, "input")
+    if _get(call, "function") is not None and call_id is not None:
+        return _tool_call(CHAT, call_id, _get(call, "function"), "arguments")
     called = _get(call, "functionCall") or _get(call, "function_call") or call
     if isinstance(_get(called, "name"), str) and (called is not call or _get(call, "args") is not None):
-        return ToolCall(
-            api=GEMINI, call_id=_get(called, "id") or "", name=_get(called, "name"), arguments=_get(called, "args")
-        )
+        return _tool_call(GEMINI, _get(called, "id") or "", called, "args")
     raise TypeError(
         "not a tool call: it must be a function_call item of OpenAI Responses, a tool call of a Chat Completions "
         f"message, a tool_use block of Anthropic or a functionCall part of Gemini, not {type(call).__name__}"
         + (f" of type {kind!r}" if isinstance(kind, str) else "")
     )
+
+
+def _tool_call(api: str, call_id: str, called: Any, arguments: str) -> ToolCall:
+    return ToolCall(api=api, call_id=call_id, name=_get(called, "name"), arguments=_get(called, arguments))
 
 
 def _get(call: Any, name: str) -> Any:
@@ -176,13 +169,8 @@ def _tool_tuple(tools: Tool | Iterable[Tool]) -> tuple[Tool, ...]:
 
 
 def _find_tool(tools: tuple[Tool, ...], name: Any) -> Tool | None:
-    for tool in tools:
-        if tool.spec.name == name:
-            return tool
-    for tool in tools:
-        if name in tool.spec.aliases:
-            return tool
-    return None
+    named = [tool for tool in tools if tool.spec.name == name] or [tool for tool in tools if name in tool.spec.aliases]
+    return named[0] if named else None
 
 
 def _refuse_constant(name: str) -> Any:
