@@ -42,8 +42,13 @@ def host_tokens(reply: Reply) -> int:
 
     Claude Code, Codex and Gemini CLI measure the answers of MCP servers by their length.
     """
+    return max(int(reply.facts["tokens"]), least_tokens(reply))
+
+
+def least_tokens(reply: Reply) -> int:
+    """Return a token for four bytes of text."""
     size_bytes = sum([len(one.text.encode("utf-8", "replace")) for one in reply.content if type(one) is TextContent])
-    return max(int(reply.facts["tokens"]), -(-size_bytes // BYTES_PER_TOKEN))
+    return -(-size_bytes // BYTES_PER_TOKEN)
 
 
 HOST_DEFAULTS = {one.name: one.default for one in fields(HostSettings)}

@@ -25,7 +25,7 @@ from urllib.parse import unquote
 
 from eyespan.context import CallContext, WouldBlock
 from eyespan.dialects import forms, redaction
-from eyespan.dialects.base import BYTES_PER_TOKEN, Dialect, host_tokens
+from eyespan.dialects.base import BYTES_PER_TOKEN, Dialect, host_tokens, least_tokens
 from eyespan.dialects.path_map import in_paths
 from eyespan.dialects.suggestions import Suggestions
 from eyespan.engine import Engine
@@ -74,10 +74,12 @@ def _plain_path(path: str) -> str:
 
 def hosted(dialect: Dialect, arguments: Any, reply: Reply, run: Run) -> Reply:
     """Return the reply as the host's settings have it. `run` makes a call with other arguments."""
-    reply = _cleaned(dialect, reply)
-    if reply.is_error or dialect.host.admits(reply):
-        return reply
-    return _fitted(dialect, arguments, reply, lambda other: _cleaned(dialect, run(other)))
+    limit = dialect.host.max_answer_tokens
+    if reply.is_error or not limit or least_tokens(reply) <= limit:  # a longer one is not cleaned as a whole
+        cleaned = _cleaned(dialect, reply)
+        if cleaned.is_error or dialect.host.admits(cleaned):
+            return cleaned
+    return _fitted(dialect, arguments, reply, run)
 
 
 def _cleaned(dialect: Dialect, reply: Reply) -> Reply:
@@ -87,8 +89,8 @@ def _cleaned(dialect: Dialect, reply: Reply) -> Reply:
         return reply
     if settings.redact and "redact" not in dialect.settings:
         reply = _redacted(reply)
-    if settings.neutralise and reply.facts.get("lines") != 0:
-        own = dialect.notice_tags if reply.facts.get("lines") else ()
+    if settings.neutralise and reply.measures.get("lines") != 0:
+        own = dialect.notice_tags if reply.measures.get("lines") else ()
         reply = _neutralised(reply, settings.neutralise, own)
     return reply
 
@@ -116,10 +118,11 @@ def _fitted(dialect: Dialect, arguments: Any, reply: Reply, run: Run) -> Reply:
     """Return an answer of fewer files, pages or lines, made by the dialect itself; else the blocks cut at the limit."""
     most = dialect.host.max_answer_tokens
     limit = most - NOTE_TOKENS
-    tokens = host_tokens(reply)
+    tokens = least_tokens(reply)
+    tokens = tokens if tokens > most else host_tokens(reply)
     if "budget" in dialect.settings and isinstance(arguments, dict):  # the dialect names what it leaves out
         asked = arguments.get("budget") or dialect.settings["budget"]
-        smaller = run({**arguments, "budget": int(min(asked, most) * 0.95 * limit / tokens)})
+        smaller = _cleaned(dialect, run({**arguments, "budget": int(min(asked, most) * 0.95 * limit / tokens)}))
         if host_tokens(smaller) <= most:
             return smaller
     portion = _entries(dialect, arguments) or _pages(dialect, arguments, reply) or _window(dialect, arguments, reply)
@@ -129,7 +132,7 @@ def _fitted(dialect: Dialect, arguments: Any, reply: Reply, run: Run) -> Reply:
         if portion is None or count < 1:
             break
         narrower = portion.first(count)
-        shorter = run(narrower) if narrower is not None else None
+        shorter = _cleaned(dialect, run(narrower)) if narrower is not None else None
         shown = portion.shown(shorter, count) if shorter is not None and not shorter.is_error else 0
         if shorter is None or not shown:
             break
@@ -143,14 +146,19 @@ def _fitted(dialect: Dialect, arguments: Any, reply: Reply, run: Run) -> Reply:
     if portion is not None and portion.unit == "Files":  # the first file alone is too long
         alone, rest = portion.first(1), portion.after(1)
         return _with_note(_shortened(dialect, alone, run), f"Then read the other files with {_json(rest)}.")
-    return _cut(reply, limit, f"The answer is cut at {most:,} tokens, the limit of this host. ")
+    return _cut(
+        _cleaned(dialect, _beginning(reply, most)),
+        limit,
+        f"The answer is cut at {most:,} tokens, the limit of this host. ",
+    )
 
 
 def _shortened(dialect: Dialect, arguments: Any, run: Run) -> Reply:
     """Return the reply to a call, shortened if it is over the limit."""
     reply = run(arguments)
-    is_long = not reply.is_error and host_tokens(reply) > dialect.host.max_answer_tokens - NOTE_TOKENS
-    return _fitted(dialect, arguments, reply, run) if is_long else reply
+    cleaned = _cleaned(dialect, reply)
+    is_long = not reply.is_error and host_tokens(cleaned) > dialect.host.max_answer_tokens - NOTE_TOKENS
+    return _fitted(dialect, arguments, reply, run) if is_long else cleaned
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +204,7 @@ def _pages(dialect: Dialect, arguments: Any, reply: Reply) -> _Portion | None:
     pages = (reply.structured or {}).get("pages_returned")
     if not pages or forms.PAGES_FIELD not in dialect.spec.input_schema["properties"]:
         return None
-    end = (reply.structured or {})["total_pages"] if reply.facts.get("left_out") else pages[-1]
+    end = (reply.structured or {})["total_pages"] if reply.measures.get("left_out") else pages[-1]
 
     def call(first: int, last: int | None) -> dict[str, Any]:
         last = min(end, first + len(pages) - 1) if last is None else last
@@ -219,20 +227,28 @@ def _window(dialect: Dialect, arguments: Any, reply: Reply) -> _Portion | None:
         path = path[0].get("path") if isinstance(path[0], dict) else path[0]
     if path is None and isinstance(arguments, dict):
         path = next((arguments[name] for name in forms.PATH_FIELDS if isinstance(arguments.get(name), str)), None)
-    if not isinstance(path, str) or not reply.facts.get("lines"):
+    if not isinstance(path, str) or not reply.measures.get("lines"):
         return None
     start, end = forms.lines_of(dialect, arguments)
     return _Portion(
         unit="Lines",
         number=start or 1,
-        count=reply.facts["lines"],
+        count=reply.measures["lines"],
         call=lambda first, last: forms.following(dialect, arguments, f"{path}:{first}-{last or end or ''}"),
-        shown=lambda reply, count: int(reply.facts.get("lines") or 0),
+        shown=lambda reply, count: int(reply.measures.get("lines") or 0),
     )
 
 
 def _json(arguments: Any) -> str:
     return json.dumps(arguments, ensure_ascii=False)
+
+
+def _beginning(reply: Reply, most: int) -> Reply:
+    """Return the reply with the start of its texts: more than fits, so that half a secret at their end is cut off."""
+    chars = 4 * BYTES_PER_TOKEN * most
+    content = tuple([TextContent(one.text[:chars]) if isinstance(one, TextContent) else one for one in reply.content])
+    structured = _map_texts(reply.structured, lambda text: text[:chars]) if reply.structured else reply.structured
+    return replace(reply, content=content, structured=structured)
 
 
 def _cut(reply: Reply, limit: int, note: str) -> Reply:
