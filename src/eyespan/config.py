@@ -65,8 +65,6 @@ _SCHEMA: dict[str, Any] = {
     },
 }
 """The known keys: the type of a value, or a table of further keys."""
-_DEFAULT_LIMITS: dict[str, int] = {"max_file_read_bytes": 204_800, "max_scan_bytes": 2_097_152}
-"""The limits that a file in the workspace can only lower, with the defaults of the dialect `forge`."""
 
 
 class BadConfig(ValueError):
@@ -101,10 +99,6 @@ class Config:
         for root in opened if self.is_inside else ():
             if not any(os.path.commonpath([root, one]) == one for one in outer):
                 raise BadConfig(f"{self.name}: roots: a directory became a link out of the workspace")
-
-    def policy(self) -> Policy:
-        """Return the rules of the file, on top of the built-in ones."""
-        return Policy(self.deny, self.allow)
 
 
 def load(roots: Sequence[str], path: str | None = None) -> Config:
@@ -165,32 +159,21 @@ def _parse(data: bytes, name: str, roots: Sequence[str], *, is_inside: bool) -> 
     chosen = tuple([os.path.join(base, root) for root in given])
     if any("\0" in root for root in chosen):
         raise BadConfig(f"{name}: roots: a path cannot contain NUL")
-    for key in _DEFAULT_LIMITS:
-        if forge.get(key, 0) < 0:
-            raise BadConfig(f"{name}: tools.read_file.{key} must not be negative")
     if is_inside:
         if allow:
             raise BadConfig(f"{name}: policy.allow works only in a file outside the roots, given with --config")
         for root in chosen:
             if not any(_is_within(root, outer) for outer in roots):
                 raise BadConfig(f"{name}: roots: {_shown(root)} is not inside the workspace; give --root for it")
-        for key, default in _DEFAULT_LIMITS.items():
-            if forge.get(key, 0) > default:
-                raise BadConfig(
-                    f"{name}: tools.read_file.{key} can only be lowered from {default} by a file in the workspace; "
-                    "a file outside the roots, given with --config, can raise it"
-                )
     directories = _mapped_directories(table.get("map", {}), name, is_inside)
     settings = _dialect_settings(table.get("dialects", {}), name, is_inside)
     host = dict(table.get("host", {}))
     ignore = host.pop("ignore", True)
     if host:
-        try:
-            dialect_class("codex")(**host)
-        except (TypeError, ValueError, LookupError) as error:
-            raise BadConfig(f"{name}: host: {_shown(str(error), is_quoted=False)}") from None
+        _check_settings("codex", host, "host", name, is_inside)  # every dialect has them
         settings["host"] = host
     if forge:
+        _check_settings("forge", forge, "tools.read_file", name, is_inside)
         settings["forge"] = {**forge, **settings.get("forge", {})}
     return Config(
         roots=chosen,
@@ -224,15 +207,20 @@ def _dialect_settings(table: Mapping[str, Any], name: str, is_inside: bool) -> d
             raise BadConfig(f"{name}: unknown key {key}; the dialects are {', '.join(dialect_names())}")
         if not isinstance(settings, dict):
             raise BadConfig(f"{name}: {key} must be a table")
-        made = dialect_class(dialect)
-        try:
-            made(**settings)
-        except (TypeError, ValueError, LookupError) as error:
-            raise BadConfig(f"{name}: {key}: {_shown(str(error), is_quoted=False)}") from None
-        if is_inside:
-            for setting, value in settings.items():
-                _check_narrowing(made, setting, value, f"{name}: {key}.{setting}")
+        _check_settings(dialect, settings, key, name, is_inside)
     return dict(table)
+
+
+def _check_settings(dialect: str, settings: Mapping[str, Any], key: str, name: str, is_inside: bool) -> None:
+    """Check the settings of a dialect, which stand in the table `key`. Raises: BadConfig."""
+    made = dialect_class(dialect)
+    try:
+        made(**settings)
+    except (TypeError, ValueError, LookupError) as error:
+        raise BadConfig(f"{name}: {key}: {_shown(str(error), is_quoted=False)}") from None
+    if is_inside:
+        for setting, value in settings.items():
+            _check_narrowing(made, setting, value, f"{name}: {key}.{setting}")
 
 
 def _check_narrowing(dialect: type[Dialect], setting: str, value: Any, place: str) -> None:
