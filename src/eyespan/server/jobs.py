@@ -11,13 +11,17 @@ import time
 from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext, WouldBlock
 from eyespan.errors import log_failure
 from eyespan.server import mcp_names, messages
 from eyespan.server.mcp_names import RpcError
 from eyespan.server.messages import Message
+
+if TYPE_CHECKING:
+    from eyespan.server.stdio import StdioServer
+
 
 MAX_THREADS = 9
 """One that reads messages and eight that read files."""
@@ -54,27 +58,10 @@ class Job:
             request.context.memory.release()
 
 
-class JobSource(Protocol):
-    """A connection that jobs come from and answers go to."""
-
-    @property
-    def is_broken(self) -> bool:
-        """True if no answer can be sent any more."""
-
-    def read_job(self) -> Job | None:
-        """Read messages, and answer those that read no files, until one does. Returns None at the end of the input."""
-
-    def answer_job(self, job: Job) -> None:
-        """Answer all requests of a job in one piece. Raises: WouldBlock."""
-
-    def fail_job(self, job: Job, error: RpcError) -> None:
-        """Answer the requests of a job with an error, except those that were cancelled."""
-
-
 class JobThreads:
-    """Reads and answers the jobs of one source."""
+    """Reads and answers the jobs of one connection."""
 
-    def __init__(self, source: JobSource) -> None:
+    def __init__(self, source: StdioServer) -> None:
         self._source = source
         self._reading = allocate_lock()
         self._counting = allocate_lock()
