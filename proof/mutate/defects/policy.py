@@ -237,8 +237,8 @@ DEFECTS = (
     Defect(
         name="a workspace's own file may raise limits",
         file=f"{SRC}/config.py",
-        old="            if forge.get(key, 0) > default:\n",
-        new="            if False:\n",
+        old='"tools.read_file", name, is_inside)',
+        new='"tools.read_file", name, False)',
         tests=f"{CONFIG} -k widen",
     ),
     Defect(
