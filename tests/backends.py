@@ -6,13 +6,15 @@ import pytest
 
 from eyespan.guard import openat
 
-BACKENDS = (*(["openat2"] if openat.available() else []), "walk", "walk-by-name")
-"""They give the same answers, including every errno; the first is the one that `Guard` chooses."""
+STRONG = (*(["openat2"] if openat.available() else []), "walk", "walk-by-name")
+"""Those that give the same answers, including every errno; the first is the one that `Guard` chooses."""
 
-HANDLES = BACKENDS[:-1]
+HANDLES = STRONG[:-1]
 """Those that hold what they found by a descriptor."""
 
+BACKENDS = (*STRONG, "portable")
+
 reads_in_place = pytest.mark.skipif(
-    BACKENDS[0] != "openat2",
+    STRONG[0] != "openat2",
     reason="without openat2 files are read in a thread, which nothing in a test can stop halfway",
 )

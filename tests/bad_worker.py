@@ -26,9 +26,9 @@ def fork_server_pid(worker):
     return None if process is None else process.pid
 
 
-def bad_worker(**limits):
+def bad_worker(backend="auto", **limits):
     wanted = {"seconds": 30, "memory_bytes": 160 * MIB, "output_bytes": 16 * MIB, **limits}
-    return Worker(JobLimits(**wanted), decoders=_TABLE, path=[str(DECODERS.parent)])
+    return Worker(JobLimits(**wanted), decoders=_TABLE, path=[str(DECODERS.parent)], backend=backend)
 
 
 def echo(worker, fd):

@@ -117,6 +117,7 @@ PARSING = {
     "server/sandboxing.py": "the response of a child of this process",
     "sources/streams.py": "decompression, in steps of bounded size",
     "tokens.py": "weights that come with the package",
+    "worker/job.py": "a job of the main process, inside the decoding process",
     "worker/protocol.py": "responses of the worker, of bounded size and number of values",
 }
 """The modules outside decoders/ that parse anything, each with its reason."""

@@ -31,3 +31,14 @@ def test_bytes_are_spooled_to_a_file_if_the_system_has_no_memfd(monkeypatch):
 
     assert os.pread(fd, 10, 0) == b"data"
     os.close(fd)
+
+
+def test_a_position_is_read_where_the_system_has_no_positioned_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "_HAS_PREAD", False)
+    (tmp_path / "a.txt").write_bytes(b"0123456789")
+    fd = os.open(tmp_path / "a.txt", os.O_RDONLY)
+
+    pieces = [source.pread(fd, 3, offset) for offset in (7, 0, 9, 10)]
+    os.close(fd)
+
+    assert pieces == [b"789", b"012", b"9", b""]

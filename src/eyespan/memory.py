@@ -298,4 +298,5 @@ def release_freed() -> None:
 
 LEDGER = Ledger()
 """The memory of all calls of this process."""
-os.register_at_fork(after_in_child=LEDGER.forget_calls)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=LEDGER.forget_calls)

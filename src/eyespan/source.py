@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
+import threading
 from collections.abc import Hashable, Iterable
 from types import TracebackType
 from typing import Protocol, Self
@@ -144,6 +145,19 @@ class Source:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+_HAS_PREAD = hasattr(os, "pread")
+_POSITION = threading.Lock()
+
+
+def pread(fd: int, size_bytes: int, offset: int) -> bytes:
+    """Read at a position. Windows has no such call: the position of the file moves there, so one read at a time."""
+    if _HAS_PREAD:
+        return os.pread(fd, size_bytes, offset)
+    with _POSITION:
+        os.lseek(fd, offset, os.SEEK_SET)
+        return os.read(fd, size_bytes)
 
 
 def close_fd(fd: int) -> None:

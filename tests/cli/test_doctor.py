@@ -30,6 +30,10 @@ def test_only_a_problem_fails(directory, eyespan, monkeypatch):
     monkeypatch.setattr(doctor, "_is_installed", lambda module: False)
 
     assert eyespan("doctor")[0] == (1 if "problem" in states else 0)
+    monkeypatch.setattr("eyespan.cli.doctor.choose_backend", lambda: "portable")
+    code, out, _ = eyespan("doctor")
+    assert code == 1
+    assert "\n! guard " in out
 
 
 def test_a_system_without_proc_is_a_problem(directory, eyespan, monkeypatch):

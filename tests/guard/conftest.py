@@ -4,13 +4,19 @@ import pytest
 
 from eyespan.guard import Guard, Root
 from eyespan.policy import Policy
-from tests.backends import BACKENDS
+from tests.backends import BACKENDS, STRONG
 
 from .guard_calls import Watch
 
 
 @pytest.fixture(params=BACKENDS)
 def backend(request):
+    return request.param
+
+
+@pytest.fixture(params=STRONG)
+def strong(request):
+    """The backends that give the same answers, including every errno."""
     return request.param
 
 

@@ -17,12 +17,15 @@ import pytest
 from eyespan.errors import ReadError
 from eyespan.guard import Guard, Root
 from eyespan.policy import Policy
-from tests.backends import BACKENDS
+from tests.backends import STRONG
 from tests.sizes import size
 
 SEED = int(os.environ.get("EYESPAN_SEED", "20250117"))
 PATHS = int(os.environ.get("EYESPAN_AGREEMENT_PATHS", size(short=2_000, long=100_000)))
 TREES = max(20, PATHS // 2500)
+WEAK_SHARE = 0.25
+"""Of the paths that the weaker backend is asked for too: it is slower than all others together."""
+
 NAMES = [
     "a",
     "b",
@@ -193,7 +196,7 @@ def outcome(guard: Guard, path: str, follow: bool) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("part", range(4))
 def test_backends_agree_on_random_paths_over_hostile_trees(part, tmp_path, capsys):
-    read = refused = 0
+    read = refused = weakly = 0
     start = time.monotonic()
     reasons: set[object] = set()
     for number in range(part, TREES, 4):
@@ -201,19 +204,25 @@ def test_backends_agree_on_random_paths_over_hostile_trees(part, tmp_path, capsy
         base = tmp_path / str(number)
         tree = Tree(base, dice)
         roots = (Root(f"{tree.base}/alias"), Root(tree.second))
-        strongest, *others = (Guard(roots, Policy(), name) for name in BACKENDS)
+        strongest, *others, portable = (Guard(roots, Policy(), name) for name in (*STRONG, "portable"))
         for _ in range(PATHS // TREES):
             path, follow = tree.path(), dice.random() < 0.8
             first = outcome(strongest, path, follow)
             context = f"seed {SEED}, tree {number}, path {path!r}, follow {follow}"
             for other in others:
                 assert outcome(other, path, follow) == first, (context, other.backend)
+            asked_weak = dice.random() < WEAK_SHARE
+            weakly += asked_weak
+            weak = outcome(portable, path, follow) if asked_weak else first
             if first[0] == "read":
                 read += 1
                 assert first[3].startswith(b"inside: "), context
+                assert weak == first, context
             else:
                 refused += 1
                 reasons.add(first[1:])
+                # The way out and back in again is refused by the others only; where it ends is inside all the same.
+                assert weak[0] == "refused" or weak[3].startswith(b"inside: "), context
         for root in roots:
             root.close()
         shutil.rmtree(base)
@@ -221,7 +230,7 @@ def test_backends_agree_on_random_paths_over_hostile_trees(part, tmp_path, capsy
         with capsys.disabled():
             print(
                 f"\nagreement, part {part + 1} of 4, seed {SEED}: {read + refused} paths ({read} read, {refused} "
-                f"refused), {len(BACKENDS)} backends agree on all, "
+                f"refused), {len(STRONG)} backends agree on all, portable asked for {weakly}, "
                 f"{time.monotonic() - start:.1f} s"
             )
 

@@ -13,10 +13,10 @@ from tests.descriptors import leaked, open_descriptors
 from .fake_os import failing
 
 
-def test_the_first_bytes_are_read_once(backend, make_guard, tmp_path, monkeypatch):
+def test_the_first_bytes_are_read_once(strong, make_guard, tmp_path, monkeypatch):
     """After its end the file may have grown."""
     (tmp_path / "file").write_bytes(b"0123456789")
-    with make_guard(tmp_path, backend=backend).open("file") as source:
+    with make_guard(tmp_path, backend=strong).open("file") as source:
         assert source.first_bytes == b"0123456789"
         with open(tmp_path / "file", "ab") as file:
             file.write(b"abc")
@@ -35,9 +35,9 @@ def test_the_first_bytes_are_read_once(backend, make_guard, tmp_path, monkeypatc
         assert source.read_fully(8, 99) == b"89abc"
 
 
-def test_a_read_of_a_large_file_returns_as_much_as_requested(backend, make_guard, tmp_path):
+def test_a_read_of_a_large_file_returns_as_much_as_requested(strong, make_guard, tmp_path):
     (tmp_path / "file").write_bytes(bytes(200_000))
-    with make_guard(tmp_path, backend=backend).open("file") as source:
+    with make_guard(tmp_path, backend=strong).open("file") as source:
         assert len(source.first_bytes) == source.max_first_bytes
         assert len(source.read_at(10, 150_000)) == 150_000
 

@@ -65,7 +65,7 @@ def tree(tmp_path):
 SHOWN = [".gitignore", ".ignore", "app.py", "keep.log", "src/.gitignore", "src/local.txt", "src/run.log"]
 
 
-@pytest.mark.parametrize("backend", ["auto", "walk-by-name"])
+@pytest.mark.parametrize("backend", ["auto", "walk-by-name", "portable"])
 def test_nested_ignore_files_are_honoured(tree, backend):
     assert walked(tree, backend=backend) == SHOWN
 

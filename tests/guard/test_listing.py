@@ -98,6 +98,8 @@ def test_a_large_directory_is_listed_in_part(tree, backend, monkeypatch):
 
 
 def test_kernel_state_is_not_listed(backend):
+    if backend == "portable":
+        pytest.skip("that backend has no descriptor to ask")
     with Workspace("/", backend=backend) as workspace, pytest.raises(PermissionRefused):
         workspace.engine.list("proc/self")
 

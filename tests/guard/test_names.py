@@ -33,11 +33,11 @@ def files(found: Names) -> set[str]:
     }
 
 
-@pytest.fixture
-def found(tree, monkeypatch):
-    """The names of the tree."""
+@pytest.fixture(params=["descriptors", "names"])
+def found(tree, request, monkeypatch):
+    """The names of the tree, walked through descriptors, or by names where a system cannot open directories."""
     root = Root(tree)
-    guard = Guard([root], Policy())
+    guard = Guard([root], Policy(), "portable" if request.param == "names" else "auto")
     found = Names(root)
     monkeypatch.setattr(Names, "walk", functools.partialmethod(walk_with, Names.walk, guard))
     yield found

@@ -20,7 +20,7 @@ import pytest
 from eyespan.errors import ReadError
 from eyespan.guard import Guard, Root
 from eyespan.policy import Policy
-from tests.backends import BACKENDS
+from tests.backends import STRONG
 from tests.sizes import size
 
 READS = int(os.environ.get("EYESPAN_RACE_READS", size(short=3_000, long=51_000)))
@@ -131,7 +131,7 @@ def seen_while_swapped(scene, read, *, reads, swaps=0, until):
     It goes on until `until(seen)` is true.
     """
     root = Root(scene.root)
-    guard = Guard((root,), Policy(), BACKENDS[0])
+    guard = Guard((root,), Policy(), STRONG[0])
     seen = set()
     with attacked(scene) as swapped:
         before, count = int(swapped), 0
@@ -142,7 +142,7 @@ def seen_while_swapped(scene, read, *, reads, swaps=0, until):
     return seen
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", STRONG)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_no_read_leaks_while_names_are_swapped(shape, backend, tmp_path, capsys):
     scene = Scene(tmp_path)
@@ -204,7 +204,7 @@ def folder_or_link(scene: Scene) -> None:
     scene.path = "a/b/file"
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", STRONG)
 @pytest.mark.parametrize("shape", [unrelated_directories, folder_or_link])
 def test_no_read_fails_because_of_swaps_that_do_no_harm(shape, backend, tmp_path):
     scene = Scene(tmp_path)

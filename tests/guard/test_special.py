@@ -456,11 +456,11 @@ def test_what_cannot_be_a_path_here_is_refused_by_name(backend, path, make_guard
         "con",
     ],
 )
-def test_odd_names_are_read_as_they_are(backend, name, make_guard, tmp_path):
+def test_odd_names_are_read_as_they_are(strong, name, make_guard, tmp_path):
     (tmp_path / name).write_bytes(name.encode("utf-8", "surrogateescape"))
     (tmp_path / "directory").mkdir()
     (tmp_path / "directory/link").symlink_to(f"../{name}")
-    guard = make_guard(tmp_path, backend=backend)
+    guard = make_guard(tmp_path, backend=strong)
 
     for path in (name, f"./{name}", f"directory/../{name}", str(tmp_path / name), "directory/link"):
         with guard.open(path) as source:
@@ -494,13 +494,15 @@ def test_nothing_in_a_name_is_expanded(backend, name, make_guard, tmp_path, monk
 def test_long_paths(backend, path, expected, make_guard, tmp_path):
     (tmp_path / "file").write_bytes(b"text")
     guard = make_guard(tmp_path, backend=backend)
+    if backend == "portable" and expected != "SystemFailure":
+        pytest.skip("names the file from the top of the machine, so its paths may be shorter")
 
     assert answer(guard, path) == expected
     if expected == "SystemFailure":
         assert ask(guard, path).errno == errno.ENAMETOOLONG
 
 
-def test_a_file_deeper_than_a_path_can_name_is_read(backend, make_guard, tmp_path):
+def test_a_file_deeper_than_a_path_can_name_is_read(strong, make_guard, tmp_path):
     """Its absolute path is longer than a page, the most that /proc gives."""
     here = os.open(tmp_path, os.O_RDONLY)
     name = "d" * 200
@@ -513,7 +515,7 @@ def test_a_file_deeper_than_a_path_can_name_is_read(backend, make_guard, tmp_pat
     os.close(here)
     half = "/".join([name] * 15)
     (tmp_path / "half").symlink_to(half)
-    guard = make_guard(tmp_path, backend=backend)
+    guard = make_guard(tmp_path, backend=strong)
 
     with guard.open(f"half/{half}/file") as source:
         assert source.first_bytes == b"text"
@@ -550,14 +552,15 @@ def test_the_deepest_of_several_roots_counts_and_links_lead_from_one_to_another(
         assert (source.path, source.first_bytes) == ("deep/file", b"deep")
     assert answer(guard, str(other / "file")) == b"other"
     assert answer(guard, "link") == b"other"
-    assert answer(guard, "up") == "OutsideRoot"  # `..` stops at its root; only absolute targets change roots
+    if backend != "portable":  # which resolves names as the system does
+        assert answer(guard, "up") == "OutsideRoot"  # `..` stops at its root; only absolute targets change roots
 
 
-def test_a_root_stays_the_directory_it_was_when_it_was_opened(backend, make_guard, tmp_path):
+def test_a_root_stays_the_directory_it_was_when_it_was_opened(strong, make_guard, tmp_path):
     root = tmp_path / "root"
     (root / "directory").mkdir(parents=True)
     (root / "directory/file").write_bytes(b"the first")
-    guard = make_guard(root, backend=backend)
+    guard = make_guard(root, backend=strong)
     root.rename(tmp_path / "moved")
     root.mkdir()
     (root / "directory").mkdir()
@@ -663,9 +666,9 @@ def test_without_proc_a_file_is_opened_by_name_once_more(make_guard, tmp_path, m
     assert len(open_descriptors()) <= before
 
 
-def test_a_workspace_that_was_closed_reads_nothing(backend, tmp_path):
+def test_a_workspace_that_was_closed_reads_nothing(strong, tmp_path):
     (tmp_path / "file").write_bytes(b"text")
-    workspace = Workspace(tmp_path, backend=backend)
+    workspace = Workspace(tmp_path, backend=strong)
     tool = workspace.tool("forge")
     workspace.close()
 
@@ -790,12 +793,12 @@ def test_no_descriptor_stays_open_whatever_the_answer(backend, make_guard, tmp_p
 
 @pytest.mark.parametrize("name", ["fstat", "dup", "readlink", "open", "stat"])
 @pytest.mark.parametrize("number", [errno.EIO, errno.EMFILE, errno.ESTALE])
-def test_no_descriptor_stays_open_when_a_call_fails_half_way(backend, name, number, make_guard, tmp_path, monkeypatch):
+def test_no_descriptor_stays_open_when_a_call_fails_half_way(strong, name, number, make_guard, tmp_path, monkeypatch):
     """The n-th call of one kind fails, for every n."""
     (tmp_path / "directory").mkdir()
     (tmp_path / "directory/file").write_bytes(b"text")
     (tmp_path / "link").symlink_to(tmp_path / "directory/file")
-    guard = make_guard(tmp_path, backend=backend)
+    guard = make_guard(tmp_path, backend=strong)
     real = getattr(os, name)
     left = 0
 

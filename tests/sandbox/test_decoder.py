@@ -65,10 +65,11 @@ def test_the_kernel_confirms_the_layers_of_a_job(tmp_path):
 
 @linux
 @known_machine
-def test_a_decoder_can_reach_nothing_but_its_file(tmp_path):
+@pytest.mark.parametrize("backend", ["fork_server", "no_fork"])
+def test_a_decoder_can_reach_nothing_but_its_file(backend, tmp_path):
     (tmp_path / "data").write_bytes(b"some bytes")
     file = os.open(tmp_path / "data", os.O_RDONLY)
-    worker = bad_worker(seconds=10)
+    worker = bad_worker(backend, seconds=10)
     try:
         params = {"pid": os.getpid(), "directory": str(tmp_path)}
         facts, _ = worker.run("attempts", file, params, asked="data")

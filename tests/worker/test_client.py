@@ -14,6 +14,7 @@ from eyespan import worker as shared
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Internal, Missing, TimedOut, Unreadable
 from eyespan.memory import FREE_BYTES, SHARED_BYTES
+from eyespan.worker import client
 from eyespan.worker.client import JobLimits, Worker
 from tests.bad_worker import ECHOED, bad_worker, echo, fork_server_pid
 from tests.descriptors import open_descriptors
@@ -50,9 +51,10 @@ def cancelled_call():
     return call
 
 
-def test_a_response_is_paid_for(tmp_path):
+@pytest.mark.parametrize("backend", client.BACKENDS)
+def test_a_response_is_paid_for(backend, tmp_path):
     (tmp_path / "large").write_bytes(bytes(100_000))
-    worker = bad_worker()
+    worker = bad_worker(backend)
     call = CallContext()
     try:
         with (tmp_path / "large").open("rb") as large:
@@ -63,6 +65,7 @@ def test_a_response_is_paid_for(tmp_path):
     assert 100_000 <= call.memory.charged_bytes < 200_000
 
 
+@pytest.mark.parametrize("backend", client.BACKENDS)
 @pytest.mark.parametrize(
     ("task", "error", "words"),
     [
@@ -82,8 +85,8 @@ def test_a_response_is_paid_for(tmp_path):
         ("unknown", Unreadable, "it has no decoder"),
     ],
 )
-def test_a_decoder_that_misbehaves_is_one_error_and_the_next_job_works(task, error, words, file):
-    worker = bad_worker(seconds=0.5 if error is TimedOut else 30)
+def test_a_decoder_that_misbehaves_is_one_error_and_the_next_job_works(backend, task, error, words, file):
+    worker = bad_worker(backend, seconds=0.5 if error is TimedOut else 30)
     try:
         with pytest.raises(error) as caught:
             worker.run(task, file, {}, asked="data")
@@ -96,9 +99,10 @@ def test_a_decoder_that_misbehaves_is_one_error_and_the_next_job_works(task, err
         worker.stop()
 
 
-def test_a_process_that_cannot_be_started_is_one_error(file, monkeypatch):
+@pytest.mark.parametrize("backend", client.BACKENDS)
+def test_a_process_that_cannot_be_started_is_one_error(file, monkeypatch, backend):
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
-    worker = bad_worker()
+    worker = bad_worker(backend)
 
     with pytest.raises(Internal, match="cannot be"):
         worker.run("echo", file, {}, asked="data")
@@ -129,8 +133,9 @@ def test_many_threads_share_one_worker(worker, tmp_path):
     assert len(failures) == 8
 
 
-def test_the_deadline_of_the_call_applies_too(file):
-    worker = bad_worker(seconds=30)
+@pytest.mark.parametrize("backend", client.BACKENDS)
+def test_the_deadline_of_the_call_applies_too(backend, file):
+    worker = bad_worker(backend, seconds=30)
 
     with pytest.raises(TimedOut, match=r"0\.2 s"):
         worker.run("sleep", file, {}, asked="data", context=CallContext(0.2))

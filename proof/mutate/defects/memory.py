@@ -64,8 +64,8 @@ DEFECTS = (
     Defect(
         name="a forked process waits for its parent",
         file=f"{SRC}/memory.py",
-        old="os.register_at_fork(after_in_child=LEDGER.forget_calls)\n",
-        new="",
+        old="    os.register_at_fork(after_in_child=LEDGER.forget_calls)\n",
+        new="    pass\n",
         tests=f"{CONTEXT} -k fork",
     ),
     Defect(
@@ -136,6 +136,13 @@ DEFECTS = (
         file=f"{SRC}/worker/fork_client.py",
         old="            context.charge(len(chunk))\n",
         new="            pass\n",
+        tests="tests/worker/test_client.py -k paid_for",
+    ),
+    Defect(
+        name="responses of a process for each job are free",
+        file=f"{SRC}/worker/no_fork.py",
+        old="        context.charge(len(data) + protocol.header_memory(data))\n",
+        new="",
         tests="tests/worker/test_client.py -k paid_for",
     ),
     Defect(

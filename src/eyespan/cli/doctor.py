@@ -30,6 +30,7 @@ GUARDS = {
     "openat2": "the kernel resolves every path beneath the root, without a race",
     "walk": "every path is walked component by component from the root, without a race",
     "walk-by-name": "every path is walked by name and compared after opening",
+    "portable": "names are checked before and after opening: weaker, see docs/security.md",
 }
 DEPENDENCIES = {"zstandard": ("archives", "zstd compression"), "pillow_heif": ("heic", "HEIC images")}
 """The modules of the core that a pip extra installs: its name, and what it adds. Each extra lists its own."""
@@ -66,7 +67,7 @@ def checks(arguments: Arguments) -> Iterator[tuple[str, str, str]]:
 
     yield "eyespan", OK, f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.release()}"
     backend = choose_backend()
-    yield "guard", OK, f"{backend}: {GUARDS[backend]}"
+    yield "guard", _state(backend != "portable"), f"{backend}: {GUARDS[backend]}"
     if backend in ("openat2", "walk") and not os.path.isdir(openat.PROC):
         yield "/proc", PROBLEM, "not mounted: files are opened by name and compared, and file systems are not known"
     is_fast = _native.BACKEND == "c"

@@ -7,6 +7,7 @@ import os
 from typing import Any, BinaryIO
 
 from eyespan.errors import Unreadable
+from eyespan.source import pread
 
 
 def unreadable(reason: str) -> Unreadable:
@@ -62,7 +63,7 @@ class PositionedFile(io.RawIOBase):
         if size < 0:
             return self.readall()
         if self._fd >= 0:
-            data = os.pread(self._fd, size, self._position)
+            data = pread(self._fd, size, self._position)
         else:
             self._file.seek(self._position)
             data = self._file.read(size)

@@ -37,20 +37,20 @@ from eyespan.source import FullStatus, Source, Status, close_fd
 
 T = TypeVar("T")
 
-BACKENDS = ("openat2", "walk", "walk-by-name")
+BACKENDS = ("openat2", "walk", "walk-by-name", "portable")
 """From the strongest to the weakest; the first that works is used."""
 
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
 _chosen: str | None = None
 
 
 def choose_backend() -> str:
-    """Return the strongest backend of this machine. It is determined once. Raises: OSError on Windows."""
+    """Return the strongest backend of this machine. It is determined once."""
     global _chosen
     if _chosen is None:
         if os.open not in os.supports_dir_fd or os.readlink not in os.supports_dir_fd:
-            raise OSError("eyespan needs directory descriptors, which this system lacks; on Windows, use it in WSL")
-        if not hasattr(os, "O_PATH"):
+            _chosen = "portable"
+        elif not hasattr(os, "O_PATH"):
             _chosen = "walk-by-name"
         else:
             _chosen = "openat2" if openat.available() else "walk"

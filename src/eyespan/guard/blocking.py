@@ -242,7 +242,8 @@ def _renew_pool() -> None:
     _pool = _Pool()
 
 
-os.register_at_fork(after_in_child=_renew_pool)
+if hasattr(os, "register_at_fork"):  # pragma: no branch  (only Windows lacks it: nothing forks there)
+    os.register_at_fork(after_in_child=_renew_pool)
 
 
 def stuck() -> int:

@@ -33,7 +33,7 @@ PSEUDO_TYPES = frozenset(_rows(_PSEUDO).values())
 LOCAL_TYPES, LOCAL_NAMES = frozenset(_rows(_LOCAL).values()), frozenset(_rows(_LOCAL))
 """Local file systems: they respond as long as the machine does."""
 
-_fstatfs = getattr(ctypes.CDLL(None, use_errno=True), "fstatfs", None)
+_fstatfs = getattr(ctypes.CDLL(None, use_errno=True), "fstatfs", None) if os.name == "posix" else None
 
 
 def filesystem_type(fd: int) -> int:

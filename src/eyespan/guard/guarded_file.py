@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext
 from eyespan.errors import from_os_error
-from eyespan.source import Source, Status, spool
+from eyespan.source import Source, Status, pread, spool
 
 if TYPE_CHECKING:
     from eyespan.guard.roots import Root
@@ -75,7 +75,7 @@ class LocalFile(Source):
         ):
             return data[offset : offset + size_bytes]  # reads after the end of a small file go to the system
         try:
-            return os.pread(self._fd, size_bytes, offset)
+            return pread(self._fd, size_bytes, offset)
         except OSError as error:
             raise from_os_error(error, self.asked) from None
 

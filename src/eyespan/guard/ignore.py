@@ -35,8 +35,8 @@ MAX_AT_ONCE = 500
 """The most rules that are compiled together."""
 MAX_BYTES = 1 << 16
 """The most that is read of an ignore file."""
-_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-_DIRECTORY = _READ | os.O_DIRECTORY
+_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_DIRECTORY = _READ | getattr(os, "O_DIRECTORY", 0)
 _MAY_BE_DIRECTORY, _IS_DIRECTORY = "(?:(?P<ps_d>/)|$)", "(?P<ps_d>/)"
 """The ends of pathspec's expressions, which match whatever is below a directory too."""
 
@@ -58,7 +58,7 @@ class IgnoreRules:
         self.version = version
         """A number that changes with the rules."""
 
-    def enter(self, here: int, path: str) -> IgnoreRules:
+    def enter(self, here: int | str, path: str) -> IgnoreRules:
         """Return the rules in the directory `path`, "" or with a slash at its end, that is open as `here`."""
         own, git = _contents(here, ".ignore"), _contents(here, ".gitignore")
         has_repository = _is_present(here, ".git")
@@ -106,7 +106,7 @@ class IgnoreRules:
         return False
 
 
-def rules_at(top: int, path: str) -> IgnoreRules:
+def rules_at(top: int | str, path: str) -> IgnoreRules:
     """Return the rules in a directory below a root, which is open as `top`; "." is the root itself.
 
     Inside a directory that the rules leave out, only its own files count: who names it wants to see its contents.
@@ -117,7 +117,7 @@ def rules_at(top: int, path: str) -> IgnoreRules:
         for name in () if path == "." else path.split("/"):
             if rules.is_ignored(walked + name, name, is_directory=True):
                 rules = IgnoreRules()
-            below = os.open(name, _DIRECTORY, dir_fd=here)
+            below = _open(here, name, _DIRECTORY)
             _close(here, top)
             here, walked = below, f"{walked}{name}/"
             rules = rules.enter(here, walked)
@@ -181,15 +181,16 @@ def _bytewise(path: str) -> str:
     return path if path.isascii() else os.fsencode(path).decode("latin-1")
 
 
-def _contents(here: int, *names: str) -> bytes:
+def _contents(here: int | str, *names: str) -> bytes:
     """Return the contents of a regular file, without following links; b"" without one, and the lines that fit."""
     top = here
     try:
         for name in names[:-1]:
-            below = os.open(name, _DIRECTORY, dir_fd=here)
+            below = _open(here, name, _DIRECTORY)
             _close(here, top)
             here = below
-        file = os.open(names[-1], _READ, dir_fd=here)
+        file = _open(here, names[-1], _READ, is_file=True)
+        assert isinstance(file, int)
         try:
             if not stat.S_ISREG(os.fstat(file).st_mode):
                 return b""
@@ -203,14 +204,27 @@ def _contents(here: int, *names: str) -> bytes:
     return data if len(data) <= MAX_BYTES else data[: data.rfind(b"\n") + 1]
 
 
-def _is_present(here: int, name: str) -> bool:
+def _is_present(here: int | str, name: str) -> bool:
     try:
-        os.stat(name, dir_fd=here, follow_symlinks=False)
+        if isinstance(here, int):
+            os.stat(name, dir_fd=here, follow_symlinks=False)
+        else:
+            os.lstat(os.path.join(here, name))
     except OSError:
         return False
     return True
 
 
-def _close(here: int, top: int) -> None:
-    if here != top:
+def _open(here: int | str, name: str, flags: int, *, is_file: bool = False) -> int | str:
+    """Open a name in a directory; where directories have no descriptors, join their names. Raises: OSError."""
+    if isinstance(here, int):
+        return os.open(name, flags, dir_fd=here)
+    path = os.path.join(here, name)
+    if os.path.islink(path):
+        raise FileNotFoundError
+    return os.open(path, flags | getattr(os, "O_BINARY", 0)) if is_file else path
+
+
+def _close(here: int | str, top: int | str) -> None:
+    if isinstance(here, int) and here != top:
         close_fd(here)

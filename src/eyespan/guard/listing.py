@@ -66,7 +66,12 @@ def list_directory(guard: Guard, root: Root, rest: str, path: str, *, hides_igno
     Raises: OSError, ReadError; NotRegular(what="file") if it is not a directory.
     """
     with opened_directory(guard, root, rest, path) as found:
-        return _scan(guard, found, rules_at(found.root.fd, found.canonical) if hides_ignored else None)
+        has_fd = found.fd >= 0
+        here, top = (found.fd, found.root.fd) if has_fd else (_real_path(found), found.root.canonical)
+        listing = _scan(guard, here, found, rules_at(top, found.canonical) if hides_ignored else None)
+    if not has_fd and find(guard, root, rest).canonical != found.canonical:
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))  # listed by name, and replaced meanwhile
+    return listing
 
 
 def describe(guard: Guard, root: Root, rest: str, path: str) -> os.stat_result:
@@ -77,8 +82,8 @@ def describe(guard: Guard, root: Root, rest: str, path: str) -> os.stat_result:
     found = find(guard, root, rest)
     try:
         guard.policy.admit(found.canonical, path, found.root.canonical)
-        if found.fd < 0:  # `walk-by-name` opens neither pipes nor devices
-            return os.lstat(os.path.join(found.root.canonical, found.canonical))
+        if found.fd < 0:
+            return os.stat(_real_path(found), follow_symlinks=False)
         if is_pseudo(found.fd):
             raise PermissionRefused(path, errno.EPERM, "files of kernel state are not described")
         return os.fstat(found.fd)
@@ -86,12 +91,16 @@ def describe(guard: Guard, root: Root, rest: str, path: str) -> os.stat_result:
         close_fd(found.fd)
 
 
-def _scan(guard: Guard, found: BackendResult, rules: IgnoreRules | None) -> Listing:
+def _real_path(found: BackendResult) -> str:
+    return os.path.join(found.root.canonical, found.canonical)
+
+
+def _scan(guard: Guard, directory: int | str, found: BackendResult, rules: IgnoreRules | None) -> Listing:
     below, root = found.canonical, found.root.canonical
     prefix = "" if below == "." else f"{below}/"
     entries: list[Entry] = []
     partial = False
-    with os.scandir(found.fd) as scanned:
+    with os.scandir(directory) as scanned:
         for count, entry in enumerate(scanned):
             if count >= MAX_SCANNED:
                 partial = True

@@ -56,7 +56,8 @@ def _hold_own_handles() -> None:
         hold_handles()
 
 
-os.register_at_fork(after_in_child=_hold_own_handles)
+if hasattr(os, "register_at_fork"):  # pragma: no branch  (only Windows lacks it: nothing forks there)
+    os.register_at_fork(after_in_child=_hold_own_handles)
 
 
 _UNDECIDED = (errno.EXDEV, errno.EAGAIN, errno.ELOOP)

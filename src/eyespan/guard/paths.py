@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MAX_PATH_BYTES = 4095
 """The limit of Linux: PATH_MAX is 4096 and includes the NUL after the path."""
+_POSIX = os.name == "posix"
 _SCHEMES = ("file:", "http:", "https:", "ftp:", "data:")
 
 
@@ -82,7 +83,7 @@ def locate(path: str, roots: Sequence[Root], *, lexical: bool = False) -> tuple[
         if len(roots) == 1 and _is_normal(path):
             return first, path
         path = os.path.normpath(os.path.join(first.path, path))
-    if not path.startswith("/"):
+    if not (path[:1] == "/" if _POSIX else os.path.isabs(path)):  # isabs takes longer than everything else here
         return first, path
     if len(roots) == 1 and path.startswith(first.prefix):
         return first, path[len(first.prefix) :].lstrip("/")
@@ -94,7 +95,7 @@ def locate(path: str, roots: Sequence[Root], *, lexical: bool = False) -> tuple[
 
 def _is_normal(path: str) -> bool:
     """Return True for a relative path that `normpath` would not change; False also for some others."""
-    return path[:1] not in ("", "/", ".") and "/." not in path and "//" not in path and path[-1] != "/"
+    return _POSIX and path[:1] not in ("", "/", ".") and "/." not in path and "//" not in path and path[-1] != "/"
 
 
 def beneath(path: str, roots: Sequence[Root]) -> tuple[Root, str] | None:

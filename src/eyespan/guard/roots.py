@@ -49,14 +49,15 @@ class Root:
             self.canonical = os.path.realpath(given)
             if not os.path.isdir(self.canonical):
                 raise NotADirectoryError(f"a root must be an existing directory: {given}")
-            flags = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
-            self.fd = os.open(self.canonical, flags)
+            flags = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+            # Windows cannot open directories; the portable backend uses names there.
+            self.fd = os.open(self.canonical, flags) if os.open in os.supports_dir_fd else -1
             self.never_hangs = hasattr(os, "O_PATH") and never_hangs(self.fd)
         self.spellings = tuple({_components(given), _components(self.canonical)})
         deepest = max(self.spellings, key=len)
         self.prefix = f"/{'/'.join(deepest)}/"
         """The start of nearly all absolute paths below it."""
-        self.device = os.fstat(self.fd).st_dev
+        self.device = os.fstat(self.fd).st_dev if self.fd >= 0 else -1
 
     @property
     def address(self) -> str:
@@ -68,6 +69,8 @@ class Root:
         if self.is_closed:
             return
         self.is_closed = True
+        if self.fd < 0:
+            return
         try:
             ends = os.pipe()
         except OSError:

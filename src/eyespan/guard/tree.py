@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eyespan.errors import NotRegular, PermissionRefused, ReadError
-from eyespan.guard import walk
+from eyespan.guard import portable, walk
 from eyespan.guard.filesystems import is_pseudo
 from eyespan.guard.ignore import SKIPPED, IgnoreRules, rules_at
 from eyespan.source import Status, close_fd
@@ -48,7 +48,9 @@ PAGE_NAMES = 50_000
 """The names of one directory that are in memory at a time."""
 NAME_BYTES = 80
 """The memory of a name in a page, without its characters."""
-_OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
+_OPEN_DIRECTORY = (
+    os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+)
 
 
 FILE_BYTES = 100
@@ -122,6 +124,8 @@ def explore(
 
     Raises: OSError, ReadError; NotRegular(what="file") if it is not a directory.
     """
+    if guard.backend == "portable":
+        raise PermissionRefused(path, errno.ENOTSUP, "maps need directory descriptors, which this system lacks")
     with opened_directory(guard, root, rest, path) as found:
         survey = _survey(guard, found, accepts)
     top = os.path.join(found.root.path, "" if found.canonical == "." else found.canonical)
@@ -151,6 +155,8 @@ def files_below(guard: Guard, root: Root, rest: str, path: str, after: str) -> I
 
 def find(guard: Guard, root: Root, rest: str, follow: bool = True) -> BackendResult:
     """Find what `rest` names beneath a root, as `walk.find` does. The caller closes it. Raises: OSError, ReadError."""
+    if guard.backend == "portable":
+        return portable.find(guard.local_roots, root, rest, follow)
     return walk.find(guard.local_roots, root, rest, follow, by_handle=guard.backend != "walk-by-name")
 
 
@@ -161,12 +167,13 @@ def opened_directory(guard: Guard, root: Root, rest: str, path: str) -> Iterator
     try:
         if not stat.S_ISDIR(found.mode):
             raise NotRegular(path, what="file")
-        if is_pseudo(found.fd):
+        if found.fd >= 0 and is_pseudo(found.fd):
             raise PermissionRefused(path, errno.EPERM, "directories of kernel state are not listed")
         guard.policy.admit(found.canonical, path, found.root.canonical)
-        # The descriptor may be O_PATH only; "." below it is the same directory, whatever its present name.
-        handle, found.fd = found.fd, os.open(".", _OPEN_DIRECTORY, dir_fd=found.fd)
-        close_fd(handle)
+        if found.fd >= 0:
+            # The descriptor may be O_PATH only; "." below it is the same directory, whatever its present name.
+            handle, found.fd = found.fd, os.open(".", _OPEN_DIRECTORY, dir_fd=found.fd)
+            close_fd(handle)
         yield found
     finally:
         close_fd(found.fd)
@@ -183,13 +190,16 @@ class Walk:
         self._guard = guard
         self._root = found.root
         self._prefix = "" if found.canonical == "." else f"{found.canonical}/"
-        self._top = found.fd
+        self._top: int | str = found.fd
+        top: int | str = found.root.fd
+        if found.fd < 0:  # directories have no descriptors on this system
+            self._top, top = os.path.join(found.root.canonical, found.canonical), found.root.canonical
         self._device = os.stat(self._top).st_dev
         self.denied: dict[str, int] = {}
         """The number of names that each rule has denied."""
-        self._rules: IgnoreRules | None = rules_at(found.root.fd, found.canonical) if guard.ignore else None
+        self._rules: IgnoreRules | None = rules_at(top, found.canonical) if guard.ignore else None
 
-    def below(self, after: str = "") -> Iterator[tuple[str, str, int, Exception | None]]:
+    def below(self, after: str = "") -> Iterator[tuple[str, str, int | str, Exception | None]]:
         """Yield the directory with a slash, the name and the open directory of each file that follows `after`."""
         levels = [_WalkedDirectory(self._top, "", after, self._rules)]
         try:
@@ -247,28 +257,39 @@ class Walk:
         path = level.path + name
         if depth > MAX_DEPTH:
             return NotRegular(path, what="directory")
-        fd = -1
+        fd: int | str = -1
         try:
-            fd = os.open(name[:-1], _OPEN_DIRECTORY, dir_fd=level.fd)
+            fd = self._open(level, name[:-1])
             if os.stat(fd).st_dev != self._device:
-                close_fd(fd)
+                _close(fd)
                 return OtherMount()
             rules = None if level.rules is None else level.rules.enter(fd, self._prefix + path)
             after = level.after[len(name) :] if level.after.startswith(name) else ""
             entered = _WalkedDirectory(fd, path, after, rules)
             self._fill(entered)
+            if isinstance(fd, str):
+                self._open(level, name[:-1])  # the names are those of the same directory
             return entered
         except FileNotFoundError:
-            close_fd(fd)
+            _close(fd)
             return None  # removed in the meantime
         except OSError as error:
-            close_fd(fd)
+            _close(fd)
             return error
+
+    def _open(self, level: _WalkedDirectory, name: str) -> int | str:
+        """Open a directory, never through a link; without descriptors, return its path. Raises: OSError."""
+        if isinstance(level.fd, int):
+            return os.open(name, _OPEN_DIRECTORY, dir_fd=level.fd)
+        path = f"{self._prefix}{level.path}{name}"
+        if portable.find(self._guard.local_roots, self._root, path).canonical != path:
+            raise FileNotFoundError
+        return os.path.join(level.fd, name)
 
     def _leave(self, level: _WalkedDirectory) -> None:
         level.release(self._guard.context)
         if level.fd != self._top:
-            close_fd(level.fd)
+            _close(level.fd)
 
 
 class _WalkedDirectory:
@@ -279,7 +300,7 @@ class _WalkedDirectory:
 
     __slots__ = ("_charged_bytes", "after", "fd", "has_more", "names", "path", "rules", "suspects")
 
-    def __init__(self, fd: int, path: str, after: str, rules: IgnoreRules | None) -> None:
+    def __init__(self, fd: int | str, path: str, after: str, rules: IgnoreRules | None) -> None:
         self.fd, self.path, self.after, self.rules = fd, path, after, rules
         self.names: list[str] = []
         """The names of this page, the next one last."""
@@ -355,6 +376,7 @@ def _survey(guard: Guard, found: BackendResult, accepts: Accepts) -> Survey:
             is_complete = False
             break
         try:
+            assert isinstance(fd, int)
             open_ones[path].append((name, _key(os.stat(name, dir_fd=fd, follow_symlinks=False))))
         except OSError:
             continue  # removed in the meantime
@@ -364,6 +386,11 @@ def _survey(guard: Guard, found: BackendResult, accepts: Accepts) -> Survey:
     directories |= {path: DirectoryFiles(files) for path, files in open_ones.items()}
     in_order = {path: directories[path] for path in sorted(directories)}
     return Survey(found.canonical, in_order, is_complete, walk_below.denied)
+
+
+def _close(fd: int | str) -> None:
+    if isinstance(fd, int):
+        close_fd(fd)
 
 
 def _key(status: Status) -> Key:

@@ -28,10 +28,10 @@ MAX_LINKS = 40
 MAX_STEPS = 4096
 
 _O_PATH = getattr(os, "O_PATH", 0)
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_NOFOLLOW = os.O_NOFOLLOW
-_DIRECTORY = os.O_DIRECTORY
-_HANDLE = _O_PATH | _NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_DIRECTORY = getattr(os, "O_DIRECTORY", 0)
+_HANDLE = _O_PATH | _NOFOLLOW | getattr(os, "O_CLOEXEC", 0)
 _DIRECTORY_HANDLE = _HANDLE | _DIRECTORY
 
 

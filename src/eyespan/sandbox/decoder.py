@@ -74,6 +74,8 @@ class DecoderSandbox:
             process.die_with_parent(signal.SIGKILL)
 
     def _set_limits(self) -> bool:
+        if not hasattr(signal, "setitimer"):
+            return False  # Windows
         seconds = max(1, round(self._seconds + 0.5))
         are_set = [
             # At the hard limit the kernel sends SIGKILL, which has many causes; SIGXCPU at the soft limit has only one.

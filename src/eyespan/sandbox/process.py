@@ -7,10 +7,15 @@ for the resource limits, which every Unix has.
 from __future__ import annotations
 
 import ctypes
-import resource
 import struct
 import sys
 from typing import Any
+
+try:
+    import resource
+except ImportError:  # Windows has no such limits: `limit` returns False
+    resource = None  # type: ignore[assignment]  # mypy knows only the module
+
 
 LINUX = sys.platform == "linux"
 libc: Any = ctypes.CDLL(None, use_errno=True) if LINUX else None
@@ -72,6 +77,8 @@ def return_memory() -> None:
 
 def lower_limit(name: str, most: int) -> bool:
     """Set the resource limit `name`, unless a lower one applies already. Returns False then, or if it cannot be set."""
+    if resource is None:
+        return False
     present = resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))
     if any(value != resource.RLIM_INFINITY and value < most for value in present):
         return False
@@ -80,6 +87,8 @@ def lower_limit(name: str, most: int) -> bool:
 
 def limit(name: str, soft: int, hard: int | None = None) -> bool:
     """Set the resource limit `name` ("CPU", "AS", "CORE", ...). Without `hard` it equals `soft`."""
+    if resource is None:
+        return False
     try:
         resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (soft, soft if hard is None else hard))
     except (OSError, ValueError):

@@ -5,9 +5,10 @@ the first job and kept for the next, with one forked child for each job, which e
 of the file. The result is a dict of facts (JSON) and a list of byte strings. A crash, a hang or a decompression bomb is
 one error of `eyespan.errors`; the next call works.
 
-    client        `Worker`: limits and concurrent jobs
-    fork_client   starts the fork server and passes jobs to it
+    client        `Worker`: limits, concurrent jobs, one of two backends
+    fork_client   the backend where processes can be forked: starts the fork server and passes jobs to it
     fork_server   the process that waits for jobs and forks a child for each
+    no_fork       the other backend: a new process for each job
     job           one job, in its own process
     tasks         the decoders, by task
     protocol      the messages between them
@@ -21,7 +22,7 @@ imported or opened lazily must be used once at import. A decoder reports a bad f
 `files.unreadable(reason)` or `Missing("", what=..., install=...)`; the client adds path and kind.
 
 Linux has all layers of `sandbox.decoder`. macOS has the separate process, the fork for each job and the limits on CPU
-time and file writes.
+time and file writes. Windows has a new process for each job and the limits on time and output only.
 """
 
 from __future__ import annotations

@@ -6,26 +6,46 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from eyespan.context import CallContext
+from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.errors import Internal, SystemFailure, TimedOut, Unreadable
+from eyespan.model import MIB
 from eyespan.source import close_fd
 from eyespan.worker import protocol
-from eyespan.worker.fork_client import ForkClient, JobLimits
 from eyespan.worker.job import NO_OP_TASK
 from eyespan.worker.tasks import DECODERS, installed_decoder
 
+if TYPE_CHECKING:
+    from eyespan.worker.fork_client import ForkClient
+    from eyespan.worker.no_fork import NoForkClient
+
+
+BACKENDS = ("fork_server", "no_fork")
 _TURN_SECONDS = 0.05
 """The time between two checks of the deadline while a job waits for its turn."""
 _LAYERS = ("limits", "no_new_privs", "landlock", "capabilities", "seccomp")
+
+
+@dataclass(frozen=True, slots=True)
+class JobLimits:
+    """The limits of one job, and the number of jobs."""
+
+    seconds: float = DEADLINE_SECONDS
+    """Of wall time and, separately, of CPU time."""
+    memory_bytes: int = 512 * MIB
+    """Of address space, code and libraries included."""
+    output_bytes: int = 64 * MIB
+    jobs: int = max(2, min(4, os.cpu_count() or 2))
+    """Jobs that run at once; more wait for their turn."""
 
 
 class Worker:
     """Runs decoders in another process. Safe for threads, and for forks: a forked process starts its own.
 
     `decoders` is the table of tasks and `path` an addition to the module path of the process; tests use both to bring
-    their own decoders.
+    their own decoders. `backend` is one of `BACKENDS`, or "auto": "fork_server" if the system can fork, else "no_fork".
     """
 
     def __init__(
@@ -34,8 +54,10 @@ class Worker:
         *,
         decoders: Mapping[str, str] | None = None,
         path: Sequence[str] = (),
+        backend: str = "auto",
     ) -> None:
         self.limits = limits or JobLimits()
+        self.backend = ("fork_server" if hasattr(os, "fork") else "no_fork") if backend == "auto" else backend
         self.decoders = dict(DECODERS if decoders is None else decoders)
         self._path = tuple(path)
         self._reset()
@@ -43,7 +65,15 @@ class Worker:
 
     def _reset(self) -> None:
         self._turn = threading.BoundedSemaphore(self.limits.jobs)
-        self._client = ForkClient(self.limits, self._path)
+        self._client: ForkClient | NoForkClient
+        if self.backend == "no_fork":
+            from eyespan.worker.no_fork import NoForkClient
+
+            self._client = NoForkClient(self.limits, self._path)
+        else:
+            from eyespan.worker.fork_client import ForkClient
+
+            self._client = ForkClient(self.limits, self._path)
 
     def run(
         self, task: str, fd: int, params: Mapping[str, Any], *, asked: str, context: CallContext | None = None
@@ -120,7 +150,8 @@ def _for_each(act: Callable[[Worker], None]) -> None:
         act(worker)
 
 
-os.register_at_fork(after_in_child=lambda: _for_each(Worker._forget))
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _for_each(Worker._forget))
 
 
 def stop_all() -> None:

@@ -1,4 +1,4 @@
-"""The fork server, seen from this process: starts it at the first job, passes jobs, reads responses within limits.
+"""The backend with a fork server: starts it at the first job, passes jobs to it, reads responses within limits.
 
 It is safe for threads and survives the death of the fork server: a job that had not started goes to a new one, a job
 that had is one error.
@@ -14,33 +14,22 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from eyespan.context import DEADLINE_SECONDS, CallContext
+from eyespan.context import CallContext
 from eyespan.errors import Internal, TimedOut, Unreadable
-from eyespan.model import MIB
 from eyespan.source import close_fd
 from eyespan.worker import launch, protocol
 from eyespan.worker.protocol import ENDED, STARTED
+
+if TYPE_CHECKING:
+    from eyespan.worker.client import JobLimits
+
 
 START_SECONDS = 30.0
 """The time for the fork server to start a job; on a busy machine it may take some seconds."""
 _POLL_SECONDS = 0.05
 _CHUNK_BYTES = 256 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class JobLimits:
-    """The limits of one job, and the number of jobs."""
-
-    seconds: float = DEADLINE_SECONDS
-    """Of wall time and, separately, of CPU time."""
-    memory_bytes: int = 512 * MIB
-    """Of address space, code and libraries included."""
-    output_bytes: int = 64 * MIB
-    jobs: int = max(2, min(4, os.cpu_count() or 2))
-    """Jobs that run at once; more wait for their turn."""
 
 
 class _NotStarted(Exception):
@@ -197,7 +186,7 @@ class ForkClient:
         fd = there.fileno()
         try:
             here.settimeout(START_SECONDS)
-            process = launch.launch("eyespan.worker.fork_server:main", fd, self._path)
+            process = launch.launch("eyespan.worker.fork_server:main", str(fd), extra_path=self._path, pass_fds=(fd,))
         except BaseException:
             _close_socket(here)
             raise

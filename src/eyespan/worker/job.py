@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import json
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -65,3 +66,19 @@ def _write_all(fd: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
+
+
+def main(arguments: str) -> None:
+    """Run one job in this process, for `no_fork`: the file is standard input, the response standard output."""
+    from eyespan.sandbox.decoder import DecoderSandbox
+
+    job = json.loads(arguments)
+    response = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        decoder = load_decoder(job["decoder"])
+    except (Exception, SystemExit) as error:  # whatever the module of a plugin raises
+        _write_all(response, protocol.pack(protocol.error_header(error)))
+        return
+    sandbox = DecoderSandbox(memory_bytes=job["memory_bytes"], seconds=job["seconds"])
+    run(decoder, job["params"], fd=0, response=response, layers=sandbox.apply())

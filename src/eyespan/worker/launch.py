@@ -7,18 +7,20 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from eyespan.errors import Internal, ReadError, SystemFailure, shortage
 from eyespan.sandbox.interpreter import module_path
 from eyespan.source import close_fd
 
 
-def launch(call: str, fd: int, extra_path: Sequence[str] = ()) -> subprocess.Popen[bytes]:
-    """Start a Python that calls `module:function` with the number of a descriptor, which it inherits.
+def launch(
+    call: str, argument: str, *, extra_path: Sequence[str] = (), pass_fds: tuple[int, ...] = (), **streams: Any
+) -> subprocess.Popen[bytes]:
+    """Start a Python that calls `module:function` with one argument.
 
-    Its standard streams are pipes whose other end is closed: inside a sandbox /dev/null may be out of reach.
-
-    Raises: OSError, subprocess.SubprocessError.
+    Standard streams that are not given are pipes whose other end is closed: inside a sandbox /dev/null may be out of
+    reach. Raises: OSError, subprocess.SubprocessError.
     """
     program = interpreter()
     module, _, function = call.partition(":")
@@ -29,15 +31,16 @@ def launch(call: str, fd: int, extra_path: Sequence[str] = ()) -> subprocess.Pop
     try:
         other_end, closed_out = os.pipe()
         close_fd(other_end)
+        streams.setdefault("stdin", closed_in)
+        streams.setdefault("stdout", closed_out)
         return subprocess.Popen(
-            [program, "-I", "-S", "-X", "utf8", "-c", code, str(fd), *child_path(extra_path)],
-            stdin=closed_in,
-            stdout=closed_out,
+            [program, "-I", "-S", "-X", "utf8", "-c", code, argument, *child_path(extra_path)],
             stderr=closed_out,
             env=_environment(),
             close_fds=True,
-            pass_fds=(fd,),
+            pass_fds=pass_fds,
             start_new_session=True,  # a Ctrl-C in the terminal is for this process alone
+            **streams,
         )
     finally:
         close_fd(closed_in)

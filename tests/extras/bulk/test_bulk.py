@@ -77,6 +77,8 @@ def test_a_directory_of_many_pages_is_walked_to_its_end(tmp_path, monkeypatch):
     with Workspace(tmp_path) as workspace:
         assert paths(workspace, ".") == expected
         assert paths(workspace, "**") == expected
+    with Workspace(tmp_path, backend="portable") as workspace:
+        assert paths(workspace, ".") == expected
 
 
 def test_a_page_of_denied_names_does_not_end_the_walk(tmp_path, monkeypatch):
