@@ -9,6 +9,7 @@ venv="$cache/frameworks"
 packages=(
     anthropic==2.8.0 openai==3.49.0
     langchain==1.4.7 langchain-core==1.7.2 openai-agents==0.24.0 pydantic-ai-slim==2.66.0 google-adk==2.13.0
+    chardet google-re2 pathspec pillow pygments pypdfium2
     hypothesis mypy pytest
 )
 
