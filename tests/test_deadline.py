@@ -246,7 +246,7 @@ def test_no_thread_and_no_descriptor_is_left_when_the_mount_is_removed(place):
         until(lambda: blocking.stuck() == 0 and blocking._pool.threads == 0)
         # Fewer, because the test's own pipes to the server are closed with it.
         assert in_use()[0] <= fds
-        assert in_use()[1] == threads
+        assert in_use()[1] <= threads
 
 
 # --- what callers see -------------------------------------------------------------------------------------------------

@@ -139,7 +139,7 @@ class Shown(FileTarget):
         *({"dialect": name} for name in ("claude", "claude-upstream", "native")),
         *({"dialect": "native", "encoding": name} for name in ("utf-16", "cp1252", "shift-jis")),
         *({"dialect": name, "encoding": "auto"} for name in ("codex", "workspace", "forge", "claude")),
-        {"dialect": "native", "redact": True, "separator": "arrow", "numbers": 1},
+        {"dialect": "native", "redact": True, "anchors": True},
         {"dialect": "forge", "max_file_read_bytes": 64, "max_scan_bytes": 100, "show_line_numbers": False},
     )
 
