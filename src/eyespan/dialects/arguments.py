@@ -124,7 +124,8 @@ def checked(arguments: Any, fields: Sequence[Field], wording: Wording, prefix: s
         known = {name for one in fields for name in (one.name, *one.aliases)}
         for name in arguments:
             if name not in known:
-                raise wording.bad(wording.unknown.format(name=shown(name), raw=name))
+                raw = name if isinstance(name, str) else shown(name)
+                raise wording.bad(wording.unknown.format(name=shown(name), raw=raw))
     values: dict[str, Any] = {}
     given: list[Field] = []
     for one in fields:
