@@ -202,8 +202,8 @@ def _backward(opened: Opened, status: _Status) -> Page:
         return _forward(opened, status, 0)
     fits, over = 0, min(status.last - status.first + 1, status.most) + 1
     text, note = "", status.note(status.first, 0, is_mixed=False)
+    count = over - 1  # the whole range first: its status is the shortest
     while over - fits > 1:
-        count = (fits + over) // 2
         first = status.last - count + 1
         lines, is_mixed = _shown_lines(opened, CharRange(first, 1, status.last, status.most))
         tried = status.note(first, count, is_mixed=is_mixed)
@@ -212,6 +212,7 @@ def _backward(opened: Opened, status: _Status) -> Page:
             fits, text, note = count, rows, tried
         else:
             over = count
+        count = (fits + over) // 2
     if not fits:
         raise _failed(f"No complete line fits. Continue with the forward Next Read.\n{note}")
     first = status.last - fits + 1
