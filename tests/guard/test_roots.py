@@ -65,6 +65,11 @@ def test_a_root_must_exist(tmp_path):
         Root(tmp_path / "missing")
 
 
+def test_a_root_of_an_unknown_scheme_is_called_so():
+    with pytest.raises(NotADirectoryError, match="no extra and no plugin opens memo://"):
+        Root("memo://x")
+
+
 def test_a_root_on_a_system_without_o_path(tmp_path, monkeypatch):
     (tmp_path / "file").write_bytes(b"text")
     monkeypatch.setattr(roots, "os", FakeOs("O_PATH"))

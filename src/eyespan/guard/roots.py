@@ -48,6 +48,9 @@ class Root:
                 raise WouldBlock
             self.canonical = os.path.realpath(given)
             if not os.path.isdir(self.canonical):
+                scheme, colon, _ = os.fsdecode(path).partition("://")
+                if colon:
+                    raise NotADirectoryError(f"no extra and no plugin opens {scheme}:// (`eyespan doctor` lists them)")
                 raise NotADirectoryError(f"a root must be an existing directory: {given}")
             flags = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
             # Windows cannot open directories; the portable backend uses names there.
