@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -62,17 +64,24 @@ def test_missing_rules_are_found(found, monkeypatch):
     assert found() == ["denied names"]
 
 
+@pytest.fixture
+def short_directory():
+    """Make a directory whose path is shorter than that of tmp_path: the path of a socket has at most 107 bytes."""
+    with tempfile.TemporaryDirectory() as made:
+        yield Path(made)
+
+
 @linux
 @pytest.mark.parametrize("profile", ["decoder", "server"])
-def test_a_missing_sandbox_is_found(profile, tmp_path, monkeypatch):
+def test_a_missing_sandbox_is_found(profile, short_directory, monkeypatch):
     for name in ("root/swapped", "outside"):
-        (tmp_path / name).mkdir(parents=True)
-        (tmp_path / name / "notes.txt").touch()
-    (tmp_path / "root" / "notes.txt").touch()
+        (short_directory / name).mkdir(parents=True)
+        (short_directory / name / "notes.txt").touch()
+    (short_directory / "root" / "notes.txt").touch()
     in_child = sandboxing.in_child
     monkeypatch.setattr(sandboxing, "in_child", lambda function, _, *words: in_child(function, "none", *words))
 
-    has_failed, tried = attack._sandbox(profile, tmp_path)
+    has_failed, tried = attack._sandbox(profile, short_directory)
 
     assert not has_failed
     assert tried.count(",") == 9
