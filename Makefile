@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 run: $(READY)  ## show the same lines of a file in each dialect
 	@$(BIN)/python examples/tour.py
 
-test: $(READY)  ## lint, type check and run every test in its short form; two minutes on two cores
+test: $(READY)  ## lint, type check and run every test in its short form; three minutes on two cores
 	@$(BIN)/ruff check -q . && $(BIN)/ruff format --check -q . && echo "lint: ok"
 	@$(BIN)/mypy >$(VENV)/types.txt 2>&1 & types=$$!; $(BIN)/python -m pytest -n 3 --dist worksteal; tests=$$?; \
 		wait $$types; types=$$?; cat $(VENV)/types.txt; test $$tests = 0 -a $$types = 0
