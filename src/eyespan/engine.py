@@ -20,7 +20,9 @@ from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
 from eyespan.errors import UNLOADED, Binary, Busy, NotFound, OutsideRoot, ReadError, TimedOut, TooLarge, short_of
 from eyespan.escape import named_path
 from eyespan.guard import Guard, paths
+from eyespan.guard.listing import Listing
 from eyespan.guard.roots import Root
+from eyespan.guard.tree import Accepts, Choose, Found, Survey, Take
 from eyespan.kinds import Kind
 from eyespan.lines.binary import is_binary
 from eyespan.model import Document, ReadRequest
@@ -31,9 +33,7 @@ from eyespan.source import FullStatus, Source
 
 if TYPE_CHECKING:
     from eyespan.guard import blocking
-    from eyespan.guard.listing import Listing
     from eyespan.guard.names import Names
-    from eyespan.guard.tree import Accepts, Choose, Found, Survey, Take
 
 T = TypeVar("T")
 

@@ -6,19 +6,15 @@ Directories are listed through the guard, so only names inside the roots that no
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from eyespan import errors, suggest
 from eyespan.context import CallContext
 from eyespan.engine import Engine
 from eyespan.escape import visible
 from eyespan.guard import Root
+from eyespan.guard.listing import Listing
 from eyespan.model import ReadRequest
 from eyespan.policy import Policy
-
-if TYPE_CHECKING:
-    from eyespan.guard.listing import Listing
-
 
 MAX_PATH_CHARS = 4096
 """No file has a longer path, so nothing is similar to one."""

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from eyespan.errors import PermissionRefused
 from eyespan.guard.filesystems import is_pseudo
+from eyespan.guard.guarded_file import BackendResult
 from eyespan.guard.ignore import IgnoreRules, rules_at
 from eyespan.guard.tree import find, opened_directory
 from eyespan.source import close_fd
 
 if TYPE_CHECKING:
     from eyespan.guard import Guard, Root
-    from eyespan.guard.guarded_file import BackendResult
 
 
 MAX_SCANNED = 10_000

@@ -9,14 +9,11 @@ from __future__ import annotations
 import time
 from _thread import allocate_lock
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 from eyespan.caches import ENTRY_BYTES, CacheTable
 from eyespan.errors import NotRegular, ReadError
+from eyespan.guard import Guard
 from eyespan.guard.roots import Root
-
-if TYPE_CHECKING:
-    from eyespan.guard import Guard
 
 MAX_BYTES = 8 << 20
 """The memory of the names below one root: about 200,000 files."""

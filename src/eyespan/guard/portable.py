@@ -11,16 +11,12 @@ import errno
 import os
 import stat
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from eyespan.errors import InvalidPath, OutsideRoot
 from eyespan.guard.guarded_file import BackendResult
 from eyespan.guard.paths import beneath
+from eyespan.guard.roots import Root
 from eyespan.source import close_fd
-
-if TYPE_CHECKING:
-    from eyespan.guard.roots import Root
-
 
 _FLAGS = (
     os.O_RDONLY

@@ -20,16 +20,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eyespan.context import CallContext
 from eyespan.errors import NotRegular, PermissionRefused, ReadError
 from eyespan.guard import portable, walk
 from eyespan.guard.filesystems import is_pseudo
+from eyespan.guard.guarded_file import BackendResult
 from eyespan.guard.ignore import SKIPPED, IgnoreRules, rules_at
 from eyespan.source import Status, close_fd
 
 if TYPE_CHECKING:
-    from eyespan.context import CallContext
     from eyespan.guard import Guard, Root
-    from eyespan.guard.guarded_file import BackendResult
 
 Key = bytes
 Identity = tuple[int, int]

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from eyespan.outline.model import shortened
+from eyespan.outline.model import Outline, Symbol, shortened
 from eyespan.search import first_true
 from eyespan.tokens import estimate
-
-if TYPE_CHECKING:
-    from eyespan.outline.model import Outline, Symbol
-
 
 SIGNATURE_CHARS = 80
 MIN_SHARE = 0.4

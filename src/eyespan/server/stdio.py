@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eyespan.context import DEADLINE_SECONDS, CallContext
-from eyespan.server import json_messages, mcp_names, messages, sandboxing
+from eyespan.server import WorkspaceFactory, json_messages, mcp_names, messages, sandboxing
+from eyespan.server.audit import Audit
 from eyespan.server.jobs import MAX_WAITING, Job, JobThreads, Request
 from eyespan.server.line_stream import MAX_LINE_BYTES, LineStream, LineTooLong, take_standard_streams
 from eyespan.server.mcp_names import RpcError
 from eyespan.server.messages import InvalidMessage, error_answer
 from eyespan.server.progress import throttle
+from eyespan.server.serve_options import ServeOptions
 from eyespan.server.service import Service
 from eyespan.server.session import Session
-
-if TYPE_CHECKING:
-    from eyespan.server import WorkspaceFactory
-    from eyespan.server.audit import Audit
-    from eyespan.server.serve_options import ServeOptions
-
 
 MAX_BATCH_BYTES = 16 << 20
 """The size of all answers to a batch after which its other requests are refused."""

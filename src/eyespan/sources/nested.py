@@ -12,18 +12,14 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Callable, Hashable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eyespan.context import CallContext
 from eyespan.errors import Missing, ReadError, ScanLimit, TooMuchMemory, Unreadable
 from eyespan.model import MIB
 from eyespan.source import Source, Status, close_fd, spool
 from eyespan.sources import cache
-from eyespan.sources.streams import Broken, NoCodec
-
-if TYPE_CHECKING:
-    from eyespan.sources.streams import Stream
-
+from eyespan.sources.streams import Broken, NoCodec, Stream
 
 MAX_DECODED_BYTES = 4096 * MIB
 MAX_WORK_BYTES = 8192 * MIB

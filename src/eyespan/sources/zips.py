@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator
 from struct import Struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eyespan.context import CallContext
 from eyespan.errors import Unreadable
@@ -26,10 +26,7 @@ from eyespan.sources.members import (
     entry_key,
 )
 from eyespan.sources.nested import DecodedSource, NestedSource
-
-if TYPE_CHECKING:
-    from eyespan.sources.streams import Stream
-
+from eyespan.sources.streams import Stream
 
 _END = Struct("<4s4H2LH")
 _END64 = Struct("<4sQ2H2L4Q")

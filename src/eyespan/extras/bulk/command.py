@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from eyespan.cli.options import Arguments, Parser, UsageError, text, whole_number
 from eyespan.escape import in_plain_words, plural
+from eyespan.workspace import Workspace
 
 if TYPE_CHECKING:
     from eyespan.extras.bulk.export import ExportReport
-    from eyespan.workspace import Workspace
 
 
 MAX_NAMED = 10

@@ -29,9 +29,9 @@ from eyespan.extras.bulk.pool import Kept, read_found
 from eyespan.extras.bulk.reading import MAX_BYTES, Options, valid_record, version_of
 from eyespan.extras.bulk.record import SCHEMA, Record
 from eyespan.extras.bulk.walk import find_files
+from eyespan.guard.tree import Identity
 
 if TYPE_CHECKING:
-    from eyespan.guard.tree import Identity
     from eyespan.workspace import Workspace
 
 

@@ -12,6 +12,7 @@ from eyespan.errors import ReadError, TooLarge
 from eyespan.escape import plural, valid_text, valid_tree, written_path
 from eyespan.extras.bulk.record import Record
 from eyespan.extras.bulk.windows import selector_of, windows
+from eyespan.guard.tree import Identity
 from eyespan.kinds import Kind
 from eyespan.model import (
     ArchiveOptions,
@@ -30,7 +31,6 @@ from eyespan.tokens import estimate
 
 if TYPE_CHECKING:
     from eyespan.extras.bulk.chunks import Chunk
-    from eyespan.guard.tree import Identity
     from eyespan.workspace import Workspace
 
 

@@ -11,16 +11,12 @@ import os
 import pickle
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eyespan.escape import in_plain_words
-from eyespan.extras.bulk.reading import read_file
+from eyespan.extras.bulk.reading import Options, read_file
+from eyespan.extras.bulk.record import Record
 from eyespan.worker import launch
-
-if TYPE_CHECKING:
-    from eyespan.extras.bulk.reading import Options
-    from eyespan.extras.bulk.record import Record
-
 
 _CODE = "import sys; sys.path[:] = sys.argv[1:]; from eyespan.extras.bulk.worker import main; main()"
 

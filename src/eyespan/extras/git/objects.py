@@ -10,20 +10,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eyespan.context import CallContext
 from eyespan.errors import Unreadable
 from eyespan.extras.git.packs import KINDS, Pack, PackIndex, check_size, read_whole
-from eyespan.extras.git.repository import corrupt
+from eyespan.extras.git.repository import Repository, corrupt
 from eyespan.source import Source
 from eyespan.sources import streams
 from eyespan.sources.nested import DecodedSource, HeldSource, NestedSource
 from eyespan.sources.streams import Stream
-
-if TYPE_CHECKING:
-    from eyespan.extras.git.repository import Repository
-
 
 MAX_PACKS = 256
 """The most packs that are used; their indexes are open at the same time."""

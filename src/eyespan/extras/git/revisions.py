@@ -5,18 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext
 from eyespan.errors import NoRevision, Unreadable
-from eyespan.extras.git.objects import Commit
-from eyespan.extras.git.repository import HEX_DIGITS, corrupt
+from eyespan.extras.git.objects import Commit, ObjectStore
+from eyespan.extras.git.repository import HEX_DIGITS, Repository, corrupt
 from eyespan.source import Source
-
-if TYPE_CHECKING:
-    from eyespan.extras.git.objects import ObjectStore
-    from eyespan.extras.git.repository import Repository
-
 
 MAX_STEPS = 10_000
 """The most commits that `~n` goes back."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from eyespan.extras.http import auth, telemetry
 from eyespan.extras.http.http_options import SYSTEMD, HttpOptions
-from eyespan.server import sandboxing
+from eyespan.server import WorkspaceFactory, sandboxing
 from eyespan.server.serve_options import InvalidOptions
 
 try:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     import ssl
 
     from eyespan.extras.http.page.served import PageFiles
-    from eyespan.server import WorkspaceFactory
 
 
 __all__ = ["listen", "serve"]

@@ -19,13 +19,13 @@ from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
 from eyespan.errors import log_failure
 from eyespan.server import json_messages, mcp_names, messages
 from eyespan.server.mcp_names import RpcError
+from eyespan.server.messages import Answering, Message
 
 if TYPE_CHECKING:
     import asyncio
 
     from eyespan.extras.http.metrics import Metrics
     from eyespan.extras.http.telemetry import Telemetry
-    from eyespan.server.messages import Answering, Message
 
 Done = Callable[[dict[str, Any], list[bytes]], bool]
 

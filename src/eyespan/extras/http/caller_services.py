@@ -9,6 +9,9 @@ from eyespan.extras.http.page.api import Api
 from eyespan.extras.http.page.served import CallerBackend
 from eyespan.extras.http.read_ring import AuditAndRing, HolderSession, ReadRing
 from eyespan.guard import Root
+from eyespan.server import WorkspaceFactory
+from eyespan.server.audit import Audit
+from eyespan.server.audit_trail import AuditLog
 from eyespan.server.service import Service
 from eyespan.server.session import Session
 from eyespan.workspace import Workspace
@@ -16,9 +19,6 @@ from eyespan.workspace import Workspace
 if TYPE_CHECKING:
     from eyespan.extras.http.auth import Authenticator, Caller
     from eyespan.extras.http.http_options import HttpOptions
-    from eyespan.server import WorkspaceFactory
-    from eyespan.server.audit import Audit
-    from eyespan.server.audit_trail import AuditLog
 
 
 MAX_RESULT_BYTES = 8 * 1024 * 1024

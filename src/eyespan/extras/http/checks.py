@@ -22,10 +22,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from eyespan.extras.http.http_options import is_loopback
+from eyespan.extras.http.http_options import HttpOptions, is_loopback
 
 if TYPE_CHECKING:
-    from eyespan.extras.http.http_options import HttpOptions
     from eyespan.extras.http.incoming import Incoming
 
 Headers = Mapping[bytes, Sequence[bytes]]

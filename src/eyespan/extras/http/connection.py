@@ -14,15 +14,15 @@ from eyespan.context import CallContext
 from eyespan.errors import log_failure
 from eyespan.extras.http import eviction
 from eyespan.extras.http.checks import Rejected
+from eyespan.extras.http.eviction import Candidate, Phase
 from eyespan.extras.http.exchange import Exchange
 from eyespan.extras.http.inbox import no_memory
+from eyespan.extras.http.incoming import Incoming
 from eyespan.extras.http.request_parser import RequestParser
 
 if TYPE_CHECKING:
     from eyespan.extras.http.admission import Verdict
-    from eyespan.extras.http.eviction import Candidate, Phase
     from eyespan.extras.http.http_server import HttpServer
-    from eyespan.extras.http.incoming import Incoming
 
 
 MAX_DROPPED_BYTES = 4 * 1024 * 1024

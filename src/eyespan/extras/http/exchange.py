@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from eyespan.context import CallContext
 from eyespan.extras.http import cancellation, streamable
 from eyespan.extras.http.call_pool import PendingCall
+from eyespan.extras.http.cancellation import Key
 from eyespan.extras.http.checks import Rejected
 from eyespan.extras.http.inbox import no_memory
 from eyespan.extras.http.page import api, served
 from eyespan.server import json_messages, mcp_names, messages
 from eyespan.server.mcp_names import RpcError
+from eyespan.server.messages import Answering, Message
 from eyespan.server.progress import throttle
 
 if TYPE_CHECKING:
-    from eyespan.extras.http.cancellation import Key
     from eyespan.extras.http.connection import Connection
     from eyespan.extras.http.http_server import HttpServer
     from eyespan.extras.http.incoming import Incoming
-    from eyespan.server.messages import Answering, Message
 
 T = TypeVar("T")
 

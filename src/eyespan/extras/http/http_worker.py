@@ -8,6 +8,7 @@ import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eyespan.extras.http.auth import Authenticator
 from eyespan.extras.http.auth.rate import SharedSlots
 from eyespan.extras.http.caller_services import CallerServices
 from eyespan.extras.http.cancellation import Mailbox
@@ -15,14 +16,13 @@ from eyespan.extras.http.http_options import HttpOptions
 from eyespan.extras.http.http_server import HttpServer
 from eyespan.extras.http.log import Log
 from eyespan.extras.http.metrics import Metrics
+from eyespan.extras.http.page.served import PageFiles
 from eyespan.extras.http.trimming import return_free_memory
 
 if TYPE_CHECKING:
     import ssl
 
-    from eyespan.extras.http.auth import Authenticator
     from eyespan.extras.http.notify import Notifier
-    from eyespan.extras.http.page.served import PageFiles
     from eyespan.extras.http.reload import Keeper
 
 

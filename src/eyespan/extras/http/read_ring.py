@@ -10,16 +10,12 @@ import mmap
 import struct
 import time
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eyespan.escape import valid_tree
 from eyespan.server import json_messages
-from eyespan.server.audit import timestamp
+from eyespan.server.audit import Audit, timestamp
 from eyespan.server.session import Session
-
-if TYPE_CHECKING:
-    from eyespan.server.audit import Audit
-
 
 SLOTS = 1000
 """The reads of one worker that are kept."""

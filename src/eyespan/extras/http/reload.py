@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from eyespan.escape import in_plain_words
 from eyespan.extras.http.auth.callers import ENVIRONMENT, Caller, reload_tokens, token_files
+from eyespan.extras.http.http_options import HttpOptions
 from eyespan.server import json_messages
 from eyespan.server.serve_options import InvalidOptions
 
 if TYPE_CHECKING:
-    from eyespan.extras.http.http_options import HttpOptions
     from eyespan.extras.http.log import Log
 
 

@@ -11,12 +11,12 @@ from eyespan.errors import OutsideRoot, StoreFailure
 from eyespan.extras.remote.bucket import BucketStore, bucket_endpoint
 from eyespan.extras.remote.credentials import CredentialSource
 from eyespan.extras.remote.root import StoreRoot
+from eyespan.extras.remote.store import Store
 from eyespan.extras.remote.web import Server, WebStore
 
 if TYPE_CHECKING:
     from socket import socket
 
-    from eyespan.extras.remote.store import Store
 
 MAX_DECODED = 4
 """The spellings of a key, each decoded from the one before it, that a server may take it for."""

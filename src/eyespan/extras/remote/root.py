@@ -6,23 +6,17 @@ import errno
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext
 from eyespan.errors import InvalidPath, NotFound, NotRegular, OutsideRoot, StoreFailure
 from eyespan.extras.remote.address import split_address
 from eyespan.extras.remote.remote_file import FIRST_BYTES, RemoteFile, RemoteStatus, number_of
-from eyespan.extras.remote.store import LEFT_OUT, ObjectVersion
+from eyespan.extras.remote.store import LEFT_OUT, ObjectVersion, Store
 from eyespan.guard.ignore import SKIPPED
 from eyespan.guard.listing import Entry, Listing
 from eyespan.guard.roots import RemoteRoot
-from eyespan.guard.tree import MAX_FILES, DirectoryFiles, Survey, file_memory, key_of
+from eyespan.guard.tree import MAX_FILES, Accepts, Choose, DirectoryFiles, Found, Key, Survey, Take, file_memory, key_of
 from eyespan.policy import Policy
-
-if TYPE_CHECKING:
-    from eyespan.extras.remote.store import Store
-    from eyespan.guard.tree import Accepts, Choose, Found, Key, Take
-
 
 MAX_KEY_BYTES = 1024
 """The longest key of S3, Google and Azure."""

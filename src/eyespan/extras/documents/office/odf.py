@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
+from xml.etree.ElementTree import Element
 
 from eyespan.decoders.files import unreadable
 from eyespan.errors import Unreadable
@@ -16,10 +17,6 @@ from eyespan.extras.documents.shared import markdown_pieces
 from eyespan.extras.documents.shared.embedded_images import Images
 from eyespan.extras.documents.shared.ooxml import ENCRYPTED, Package
 from eyespan.extras.documents.shared.xml_tree import local_name, text_of
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
 
 CONTENT = "content.xml"
 MANIFEST = "META-INF/manifest.xml"

@@ -9,13 +9,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element
 
 from eyespan.extras.documents.shared.xml_tree import NAMES, attributes, text_of
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
 
 MAX_DEPTH = 60
 """Elements nested more deeply are written without their structure."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
+from xml.etree.ElementTree import Element
 
 from eyespan.errors import Unreadable
 from eyespan.extras.documents.office import omml
@@ -11,10 +12,6 @@ from eyespan.extras.documents.shared import embedded_images, markdown_pieces
 from eyespan.extras.documents.shared.drawings import Drawings
 from eyespan.extras.documents.shared.ooxml import Package
 from eyespan.extras.documents.shared.xml_tree import NAMES, Handlers, attributes, local_name, text_of
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
 
 SHOW = "ppt/presentation.xml"
 _TITLES = ("title", "ctrTitle")

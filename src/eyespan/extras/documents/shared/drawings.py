@@ -7,17 +7,13 @@ values that the cells had when it was saved.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element
 
 from eyespan.errors import Unreadable
 from eyespan.extras.documents.shared import markdown_pieces, number_formats
 from eyespan.extras.documents.shared.embedded_images import Images
 from eyespan.extras.documents.shared.ooxml import Package
 from eyespan.extras.documents.shared.xml_tree import LOCAL_NAMES, NAMES, attributes, local_name, text_of
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
 
 MAX_POINTS = 20_000
 """The points of one chart that are shown. The rest is counted."""

@@ -8,16 +8,13 @@ from __future__ import annotations
 import io
 import struct
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from xml.etree.ElementTree import Element
 
 from PIL import Image
 
 from eyespan.extras.documents.shared.ooxml import Package
 from eyespan.extras.documents.shared.xml_tree import NAMES, attributes
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
 
 Image.preinit()  # the sandbox allows no import
 Image.MAX_IMAGE_PIXELS = None  # only headers are read

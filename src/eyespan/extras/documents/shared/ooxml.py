@@ -15,8 +15,9 @@ import re
 import zipfile
 from collections.abc import Sequence, Set
 from functools import lru_cache
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 from urllib.parse import unquote
+from xml.etree.ElementTree import Element
 
 from eyespan.context import CallContext
 from eyespan.decoders.files import unreadable
@@ -26,10 +27,6 @@ from eyespan.extras.documents.shared.xml_tree import GrowingElement
 from eyespan.source import Source
 from eyespan.sources import zips
 from eyespan.sources.members import FILE, MemberEntry
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
 
 MIB = 1024 * 1024
 MAX_PARTS = 10_000

@@ -8,14 +8,10 @@ recursion over it then raises RecursionError, and the worker reports that.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from typing import TYPE_CHECKING, Any
-from xml.etree.ElementTree import ParseError, TreeBuilder, XMLParser
+from typing import Any
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
 
 from eyespan.decoders.files import unreadable
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
 
 MAX_DEPTH = 256
 _PIECE_BYTES = 256 * 1024

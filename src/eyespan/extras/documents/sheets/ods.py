@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from xml.etree.ElementTree import Element
 
 from eyespan.extras.documents.office import odf
 from eyespan.extras.documents.office.odf import CONTENT
@@ -15,10 +16,6 @@ from eyespan.extras.documents.shared.embedded_images import Images
 from eyespan.extras.documents.shared.ooxml import Package
 from eyespan.extras.documents.shared.xml_tree import LOCAL_NAMES, local_name, text_of
 from eyespan.extras.documents.sheets import cells
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
 
 _GROUPS = frozenset(
     (

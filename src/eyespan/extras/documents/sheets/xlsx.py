@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element
 
 from eyespan.escape import plural
 from eyespan.extras.documents.shared import drawings, number_formats
@@ -16,10 +16,6 @@ from eyespan.extras.documents.shared.embedded_images import Images
 from eyespan.extras.documents.shared.ooxml import Package
 from eyespan.extras.documents.shared.xml_tree import NAMES, attributes, local_name, text_of
 from eyespan.extras.documents.sheets import cells
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
 
 _BOOK = "xl/workbook.xml"
 _PREFIX = rb"(?:\w{1,16}:)?"

@@ -8,14 +8,11 @@ rate      rate limits
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from eyespan.extras.http.auth.callers import Caller, Tokens, load_tokens
 from eyespan.extras.http.auth.oauth import IssuerUnavailable, OAuthIssuer
+from eyespan.extras.http.http_options import HttpOptions
 from eyespan.server.serve_options import InvalidOptions
-
-if TYPE_CHECKING:
-    from eyespan.extras.http.http_options import HttpOptions
 
 Authenticator = Tokens | OAuthIssuer
 

@@ -6,7 +6,7 @@ import time
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 from urllib.parse import parse_qsl
 
 from eyespan.context import CallContext, WouldBlock
@@ -14,6 +14,8 @@ from eyespan.dialects import dialect_class, dialect_names, forms
 from eyespan.errors import ReadError
 from eyespan.extras.http.page.activity import Activity
 from eyespan.extras.http.page.colors import line_styles
+from eyespan.guard.listing import Listing
+from eyespan.guard.tree import Survey
 from eyespan.model import Content, ImageContent, Reply, TextContent
 from eyespan.recorder import Recorder, facts, watched
 from eyespan.server import json_messages
@@ -22,11 +24,6 @@ from eyespan.server.messages import Message
 from eyespan.tokens import estimate, estimate_image
 from eyespan.tool import Tool
 from eyespan.workspace import Workspace
-
-if TYPE_CHECKING:
-    from eyespan.guard.listing import Listing
-    from eyespan.guard.tree import Survey
-
 
 Report = Callable[[], dict[str, Any]]
 MAX_NAMES = 10_000

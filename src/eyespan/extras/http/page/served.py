@@ -14,16 +14,15 @@ from eyespan.context import CallContext
 from eyespan.extras.http.page import api
 from eyespan.extras.http.page.activity import summary
 from eyespan.extras.http.page.static_files import FILES, HEADERS, load
-from eyespan.extras.http.read_ring import CallerName
+from eyespan.extras.http.read_ring import CallerName, ReadRing
+from eyespan.guard.listing import Listing
+from eyespan.guard.tree import Survey
 from eyespan.model import Reply
+from eyespan.recorder import Recorder
 from eyespan.server.messages import Message
 from eyespan.tool import Tool
 
 if TYPE_CHECKING:
-    from eyespan.extras.http.read_ring import ReadRing
-    from eyespan.guard.listing import Listing
-    from eyespan.guard.tree import Survey
-    from eyespan.recorder import Recorder
     from eyespan.server.service import Service
 
 
