@@ -39,13 +39,7 @@ class PageText:
         return clean(characters(layer))
 
     def complete(
-        self,
-        made: DecodedPage,
-        document: pypdfium2.PdfDocument,
-        page: pypdfium2.PdfPage,
-        layer: Any,
-        *,
-        may_draw: bool,
+        self, made: DecodedPage, document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, layer: Any, *, may_draw: bool
     ) -> None:
         """Add to a page what it holds beside its text. With `may_draw`, the fact `unreadable` asks for its image."""
 

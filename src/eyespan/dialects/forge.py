@@ -103,10 +103,7 @@ class Forge(TableDialect):
             ),
             *[Field(name, "integer", text, minimum=1, takes=()) for name, text in NUMBERS.items()],
             Field(
-                "show_line_numbers",
-                "boolean",
-                "Put its number in front of every line.",
-                default=self.show_line_numbers,
+                "show_line_numbers", "boolean", "Put its number in front of every line.", default=self.show_line_numbers
             ),
         )
 

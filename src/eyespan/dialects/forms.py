@@ -55,10 +55,7 @@ def arguments_of(
     if fields[name].get("type") != "array":
         return {**arguments, name: path, **_range(fields, first, last, origin)}
     if fields[name].get("items", {}).get("type") == "object":
-        return {
-            **arguments,
-            name: [{"path": path, **_range(fields[name]["items"]["properties"], first, last, origin)}],
-        }
+        return {**arguments, name: [{"path": path, **_range(fields[name]["items"]["properties"], first, last, origin)}]}
     return {**arguments, name: [path]}
 
 

@@ -100,8 +100,4 @@ def complete(engine: Engine, value: str, context: CallContext) -> dict[str, Any]
         if entry.name.startswith(start) and (start.startswith(".") or not entry.name.startswith("."))
     )
     values = [path for path in matches if valid_text(path) == path]
-    return {
-        "values": values[:MAX_COMPLETIONS],
-        "total": len(values),
-        "hasMore": len(values) > MAX_COMPLETIONS,
-    }
+    return {"values": values[:MAX_COMPLETIONS], "total": len(values), "hasMore": len(values) > MAX_COMPLETIONS}

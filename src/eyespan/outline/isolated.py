@@ -39,13 +39,7 @@ class PartDeadline(CallContext):
 
 
 def outline_in_worker(
-    data: bytes,
-    language: str,
-    decode: Decode,
-    context: CallContext,
-    deadline_seconds: float,
-    *,
-    is_courtesy: bool,
+    data: bytes, language: str, decode: Decode, context: CallContext, deadline_seconds: float, *, is_courtesy: bool
 ) -> Outline:
     """Return the outline of source in this language.
 

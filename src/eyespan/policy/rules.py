@@ -159,8 +159,5 @@ def _matches_nothing(piece: str) -> bool:
     return "(?!)" in translate(piece)
 
 
-BUILT_IN = (
-    (PatternRules(_NAMES), None),
-    (PatternRules(_ENVIRONMENTS), PatternRules(BUILT_IN_ALLOW)),
-)
+BUILT_IN = ((PatternRules(_NAMES), None), (PatternRules(_ENVIRONMENTS), PatternRules(BUILT_IN_ALLOW)))
 """The built-in rules, and the exceptions to them."""

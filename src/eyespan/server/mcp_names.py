@@ -34,14 +34,7 @@ VERSION_KEY, CAPABILITIES_KEY = f"{_PREFIX}protocolVersion", f"{_PREFIX}clientCa
 CLIENT_KEY, SERVER_KEY = f"{_PREFIX}clientInfo", f"{_PREFIX}serverInfo"
 
 COMMON_METHODS = frozenset(
-    (
-        "tools/list",
-        "tools/call",
-        "resources/list",
-        "resources/templates/list",
-        "resources/read",
-        "completion/complete",
-    )
+    ("tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read", "completion/complete")
 )
 """The methods of both kinds of revisions. `Service.handler` has a handler for each."""
 READING_METHODS = frozenset(("tools/call", "resources/read", "completion/complete"))

@@ -75,10 +75,7 @@ def needs_of(options: ServeOptions, roots: Iterable[Root], reached: Sequence[str
         # A device or a pipe is never rotated, so it needs no access to its directory.
         append = (os.path.dirname(log) if os.path.isfile(log) or not os.path.exists(log) else log,)
     return Needs(
-        roots=tuple([root for root in roots if not root.is_remote]),
-        append=append,
-        ports=ports,
-        has_stores=bool(remote),
+        roots=tuple([root for root in roots if not root.is_remote]), append=append, ports=ports, has_stores=bool(remote)
     )
 
 
@@ -127,9 +124,5 @@ def answer_probe(roots: list[str]) -> None:
 
     workspace = Workspace(*roots)
     report = enter(needs_of(ServeOptions(), workspace.roots))
-    answer = {
-        "missing": report.missing,
-        "writable_roots": report.writable_roots,
-        "decodes": worker.layers()["process"],
-    }
+    answer = {"missing": report.missing, "writable_roots": report.writable_roots, "decodes": worker.layers()["process"]}
     sys.stdout.write(json.dumps(answer))

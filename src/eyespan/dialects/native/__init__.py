@@ -15,12 +15,7 @@ from eyespan import kinds
 from eyespan.context import CallContext
 from eyespan.dialects.base import Admit, Dialect
 from eyespan.dialects.native import edits, own_lines
-from eyespan.dialects.native.arguments import (
-    HIGHEST_BUDGET,
-    LEAST_BUDGET,
-    NativeArgs,
-    parse_arguments,
-)
+from eyespan.dialects.native.arguments import HIGHEST_BUDGET, LEAST_BUDGET, NativeArgs, parse_arguments
 from eyespan.dialects.native.call import answer
 from eyespan.dialects.native.holdings import Holdings
 from eyespan.dialects.native.items import describe
@@ -183,18 +178,11 @@ def _schema(budget: int, remembers: bool) -> dict[str, Any]:
         "type": "object",
         "properties": {
             "files": {
-                "anyOf": [
-                    {"type": "string"},
-                    {"type": "array", "items": {"type": "string"}},
-                ],
+                "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
                 "description": "Paths, with selectors",
             },
             "budget": {"type": "integer", "description": f"Tokens of the answer (default {budget})"},
-            "known": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "Hashes you hold",
-            },
+            "known": {"type": "array", "items": {"type": "string"}, "description": "Hashes you hold"},
             "outline": {"type": "boolean", "description": "Symbols instead of text; map of a directory"},
             "document": {"type": "boolean", "description": "HTML as text"},
             **({"fresh": fresh} if remembers else {}),

@@ -18,15 +18,7 @@ from eyespan import errors, plugins, tokens
 from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.holdings import digest
-from eyespan.dialects.native.items import (
-    LEAST_TOKENS,
-    LEFT_TOKENS,
-    FixedItem,
-    Shown,
-    counted,
-    image_tokens,
-    part_shown,
-)
+from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, FixedItem, Shown, counted, image_tokens, part_shown
 from eyespan.dialects.native.outline_items import outline_item
 from eyespan.dialects.native.rows import Style
 from eyespan.dialects.native.text import FileText, HeldText

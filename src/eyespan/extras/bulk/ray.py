@@ -172,11 +172,7 @@ def _in_actors(
         RayWalker(workspace), batch_size=1
     )
     return chunks.map_batches(
-        reader,
-        fn_constructor_args=arguments,
-        batch_size=1,
-        compute=ray.data.ActorPoolStrategy(size=actors),
-        num_cpus=1,
+        reader, fn_constructor_args=arguments, batch_size=1, compute=ray.data.ActorPoolStrategy(size=actors), num_cpus=1
     )
 
 

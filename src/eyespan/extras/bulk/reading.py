@@ -14,16 +14,7 @@ from eyespan.extras.bulk.record import Record
 from eyespan.extras.bulk.windows import selector_of, windows
 from eyespan.guard.tree import Identity
 from eyespan.kinds import Kind
-from eyespan.model import (
-    ArchiveOptions,
-    DocumentOptions,
-    ImagePart,
-    Lines,
-    NotePart,
-    Part,
-    ReadRequest,
-    TextPart,
-)
+from eyespan.model import ArchiveOptions, DocumentOptions, ImagePart, Lines, NotePart, Part, ReadRequest, TextPart
 from eyespan.opened import Opened
 from eyespan.sources import MAX_DEPTH
 from eyespan.sources.members import FILE, HARD_LINK, MAX_MEMBERS

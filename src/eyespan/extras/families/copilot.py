@@ -74,9 +74,7 @@ class Copilot(TableDialect):
         "more": _HEADER + _BLOCK,
         "any": _BLOCK,
     }
-    refused = {
-        "past_end": "Invalid offset {offset}: file only has {total} line{plural}. Line numbers are 1-indexed.",
-    }
+    refused = {"past_end": "Invalid offset {offset}: file only has {total} line{plural}. Line numbers are 1-indexed."}
 
     def check(self, values: dict[str, Any]) -> None:
         if values["limit"] is not None:  # the program reads to the line `offset + limit`, and that line too

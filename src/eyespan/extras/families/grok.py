@@ -36,10 +36,7 @@ class Grok(TableDialect):
     total = EXACT_TOTAL
     text_rule = ANY_IS_TEXT
     refuses = frozenset()
-    answers = {
-        "more": "Contents of {path}:\n{body}\n... +{left} lines",
-        "any": "Contents of {path}:\n{body}",
-    }
+    answers = {"more": "Contents of {path}:\n{body}\n... +{left} lines", "any": "Contents of {path}:\n{body}"}
     error_texts = {
         **dict.fromkeys(("not_found", "ELOOP", "ENAMETOOLONG"), "File or directory not found: {path}"),
         "any": "Error viewing {path}: {system}",

@@ -61,8 +61,7 @@ class Qwen(TableDialect):
         type="params/{name} must be {type}",
     )
     paths = Paths(
-        "file_path",
-        absolute="File path must be absolute, but was relative: {path}. You must provide an absolute path.",
+        "file_path", absolute="File path must be absolute, but was relative: {path}. You must provide an absolute path."
     )
     window = Window(first="offset", count="limit", origin=0, lines=MAX_LINES)
     line_chars = MAX_CHARS

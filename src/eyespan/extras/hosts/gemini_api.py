@@ -19,11 +19,7 @@ MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp", "application/pdf")
 def to_gemini(tool: Tool) -> Any:
     """Return the function declaration for `tools=[{"functionDeclarations": [...]}]`, or a list for a toolset."""
     spec = tool.spec
-    return {
-        "name": spec.name,
-        "description": spec.description,
-        "parametersJsonSchema": copy_json(spec.input_schema),
-    }
+    return {"name": spec.name, "description": spec.description, "parametersJsonSchema": copy_json(spec.input_schema)}
 
 
 def function_response(reply: Reply, call_id: str | None, name: str) -> dict[str, Any]:

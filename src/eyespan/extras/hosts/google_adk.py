@@ -34,9 +34,7 @@ class ReadTool(BaseTool):
 
     def _get_declaration(self) -> types.FunctionDeclaration:
         return types.FunctionDeclaration(
-            name=self.name,
-            description=self.description,
-            parameters_json_schema=copy_json(self.tool.spec.input_schema),
+            name=self.name, description=self.description, parameters_json_schema=copy_json(self.tool.spec.input_schema)
         )
 
     async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> dict[str, Any]:

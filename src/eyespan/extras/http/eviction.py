@@ -20,13 +20,7 @@ SPARE_DESCRIPTORS = 192
 MAX_REFUSED = 64
 """Connections that are being answered with 503; more are reset."""
 
-EXPIRY_SECONDS: dict[Phase, float] = {
-    "headers": 5.0,
-    "body": 5.0,
-    "sending": 30.0,
-    "idle": 15.0,
-    "closing": 2.0,
-}
+EXPIRY_SECONDS: dict[Phase, float] = {"headers": 5.0, "body": 5.0, "sending": 30.0, "idle": 15.0, "closing": 2.0}
 """The longest time in each phase. `headers`: from the connection, or from the first byte of a later request, to the
 blank line. `sending`: a client that does not receive its answer. `idle`: between two requests. `closing`: a client that
 has its last answer and does not close. A call has its own deadline."""
