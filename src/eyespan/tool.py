@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from eyespan import plugins
 from eyespan.context import CallContext, WouldBlock
-from eyespan.dialects import host_settings
 from eyespan.dialects.base import Dialect
 from eyespan.dialects.path_map import PathMap
+from eyespan.dialects.suggestions import suggested, with_plain_paths
 from eyespan.engine import Engine
 from eyespan.errors import UNLOADED, BadArguments, Internal, PolicyDenied, ReadError, log_failure, short_of
 from eyespan.escape import is_valid, is_valid_tree, valid_text, valid_tree
@@ -77,12 +77,12 @@ class Tool:
         dialect = self.dialect
         if not dialect.host.acts:
             return self._run_dialect(arguments, context)
-        arguments = host_settings.with_limit(dialect, arguments)
-        reply = self._run_dialect(arguments, context)
-        return host_settings.hosted(dialect, arguments, reply, lambda other: self._run_dialect(other, context))
+        settled = plugins.load(plugins.own("SETTLED")[0])
+        reply: Reply = settled(dialect, arguments, lambda given: self._run_dialect(given, context))
+        return reply
 
     def _run_dialect(self, arguments: Any, context: CallContext) -> Reply:
-        plain = host_settings.with_plain_paths(self.dialect, arguments)
+        plain = with_plain_paths(self.dialect, arguments)
         for given in (arguments, plain) if plain != arguments else ():  # a name may begin with @ or ~
             with suppress(BadArguments, ReadError):
                 reply = self._run_once(given, context)
@@ -101,7 +101,7 @@ class Tool:
         reply = self.error_reply(error)
         if reply.error is None:
             return reply
-        return self._failed(host_settings.suggested(self.dialect, error, reply.error, self.engine, context))
+        return self._failed(suggested(self.dialect, error, reply.error, self.engine, context))
 
     def error_reply(self, error: ReadError) -> Reply:
         """Return the reply to a read that failed."""

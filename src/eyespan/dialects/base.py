@@ -20,7 +20,7 @@ CHANGED_DOCUMENT = "The file changed while it was read; what is shown may be of 
 
 @dataclass(frozen=True, slots=True)
 class HostSettings:
-    """Settings of every dialect that act on an answer after it is written: see `eyespan.dialects.host_settings`."""
+    """Settings of every dialect that act on an answer after it is written: see `eyespan.extras.hosts.host_settings`."""
 
     suggest: bool = False
     redact: bool = False

@@ -14,7 +14,7 @@ from eyespan import errors
 from eyespan.context import CallContext
 from eyespan.dialects.arguments import SAFE, BadArguments, Field, Wording, checked
 from eyespan.dialects.base import Admit
-from eyespan.dialects.host_settings import suggested
+from eyespan.dialects.suggestions import suggested
 from eyespan.dialects.table import Call, Gutter, Paths, Window
 from eyespan.engine import Engine
 from eyespan.extras.families.similar_names import LookalikeDialect

@@ -20,9 +20,9 @@ from eyespan.context import CallContext
 from eyespan.dialects.arguments import BadArguments, Field, Wording, checked, shown
 from eyespan.dialects.base import CHANGED, Admit, ToolsetDialect
 from eyespan.dialects.error_texts import error_text
-from eyespan.dialects.host_settings import suggested
 from eyespan.dialects.rendering import charge_text, joined, unnumbered
 from eyespan.dialects.resource import uri_of
+from eyespan.dialects.suggestions import suggested
 from eyespan.dialects.table import Call, Paths, TableDialect
 from eyespan.engine import Engine
 from eyespan.errors import ReadError

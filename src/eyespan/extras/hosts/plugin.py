@@ -13,6 +13,8 @@ COMMANDS = {
 }
 TRANSCRIPT_REPORT = "eyespan.extras.hosts.why:LiveReport"
 """The report that the page shows."""
+SETTLED = "eyespan.extras.hosts.host_settings:settled"
+"""What changes an answer as the settings of the host have it."""
 DEPENDENCIES = {
     "langchain_core": ("langchain", "the tool for LangChain"),
     "agents": ("openai-agents", "the tool for the OpenAI Agents SDK"),

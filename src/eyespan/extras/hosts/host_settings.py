@@ -1,11 +1,10 @@
 """Settings that every dialect has, for hosts: what is done to an answer after the dialect has written it.
 
 The documents of the dialects know none of them, so all are off by default; `eyespan serve` and `eyespan setup` turn on
-those that serve users.
+those that serve users. The core finds `settled` through `eyespan.plugins`.
 
 | setting | effect |
 | --- | --- |
-| `suggest` | odd spellings of a path are read as they are meant; the error of a missing file names similar files |
 | `redact` | secrets are replaced by `«redacted:kind»` |
 | `neutralise` | tags of these names in a file's contents, which pose as words of the host, are shown as `&lt;name` |
 | `max_answer_tokens` | a longer answer (a token is at most four bytes) has fewer files, pages or lines; 0: no limit |
@@ -16,22 +15,14 @@ What a setting changed is stated in a block of its own, so that the text of the 
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import unquote
 
-from eyespan.context import CallContext, WouldBlock
 from eyespan.dialects import forms, redaction
 from eyespan.dialects.base import BYTES_PER_TOKEN, Dialect, host_tokens, least_tokens
-from eyespan.dialects.path_map import in_paths
-from eyespan.dialects.suggestions import Suggestions
-from eyespan.engine import Engine
-from eyespan.errors import NotFound, ReadError
-from eyespan.escape import visible
-from eyespan.model import Content, ImageContent, Reply, ReplyError, TextContent
+from eyespan.model import Content, ImageContent, Reply, TextContent
 from eyespan.tokens import estimate, estimate_image, fit
 
 NOTE_TOKENS = 120
@@ -42,7 +33,13 @@ MAX_TRIES = 6
 Run = Callable[[Any], Reply]
 
 
-def with_limit(dialect: Dialect, arguments: Any) -> Any:
+def settled(dialect: Dialect, arguments: Any, run: Run) -> Reply:
+    """Answer a call by `run`, and change the reply as the settings of the host have it."""
+    arguments = _with_limit(dialect, arguments)
+    return _hosted(dialect, arguments, run(arguments), run)
+
+
+def _with_limit(dialect: Dialect, arguments: Any) -> Any:
     """Return the arguments with a token budget of their own lowered to the limit."""
     limit = dialect.host.max_answer_tokens
     default = dialect.settings.get("budget")
@@ -53,26 +50,7 @@ def with_limit(dialect: Dialect, arguments: Any) -> Any:
     return arguments
 
 
-def with_plain_paths(dialect: Dialect, arguments: Any) -> Any:
-    """Return the arguments with the paths that odd spellings mean: `@path`, `file://path`, `~/path`, `path/`, `a/../b`.
-
-    The guard judges the result as any other path. Without `suggest` the arguments stay as they are.
-    """
-    return in_paths(arguments, _plain_path) if dialect.host.suggest and isinstance(arguments, dict) else arguments
-
-
-def _plain_path(path: str) -> str:
-    path = path.removeprefix("@")
-    if path.startswith("file://"):
-        path = unquote(path.removeprefix("file://").removeprefix("localhost"))
-    if path.startswith("~/"):
-        path = os.path.expanduser(path)
-    if "/../" in path:
-        path = os.path.normpath(path)
-    return path.rstrip("/") or path
-
-
-def hosted(dialect: Dialect, arguments: Any, reply: Reply, run: Run) -> Reply:
+def _hosted(dialect: Dialect, arguments: Any, reply: Reply, run: Run) -> Reply:
     """Return the reply as the host's settings have it. `run` makes a call with other arguments."""
     limit = dialect.host.max_answer_tokens
     if reply.is_error or not limit or least_tokens(reply) <= limit:  # a longer one is not cleaned as a whole
@@ -93,22 +71,6 @@ def _cleaned(dialect: Dialect, reply: Reply) -> Reply:
         own = dialect.notice_tags if reply.measures.get("lines") else ()
         reply = _neutralised(reply, settings.neutralise, own)
     return reply
-
-
-def suggested(
-    dialect: Dialect, error: ReadError, wording: ReplyError, engine: Engine, context: CallContext
-) -> ReplyError:
-    """Return the error of a missing file with the files that were perhaps meant, if the setting is on."""
-    if not dialect.host.suggest or type(error) is not NotFound or not error.path:
-        return wording
-    try:
-        near = Suggestions(engine, context).near(error.path)
-    except (ReadError, WouldBlock):
-        return wording  # there is no time to look for names
-    near = [path for path in near if path.startswith("/") == error.path.startswith("/")] or near
-    if not near:
-        return wording
-    return ReplyError(wording.code, f"{wording.message} Did you mean {', '.join([visible(one) for one in near])}?")
 
 
 # --- a shorter answer ------------------------------------------------------------------------------------------------
