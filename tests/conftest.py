@@ -93,3 +93,8 @@ def install(tmp_path, monkeypatch):
 
     yield add
     plugins._installed.cache_clear()
+
+
+def pytest_sessionfinish():
+    """Let the last collection find all objects, so that the libraries of duckdb do not report them as leaks."""
+    gc.unfreeze()

@@ -43,11 +43,11 @@ def pointer(data):
     return ctypes.addressof(texts[-1][0])
 
 def outcome(number, arguments):
-    buffer.raw = bytes(1 << 16)
+    ctypes.memset(address, 0, 1 << 12)
     for text, data in texts:
-        text.raw = data.ljust(1 << 12, b"\\0")  # a call may have written there
+        ctypes.memmove(text, data.ljust(1 << 12, b"\\0"), 1 << 12)  # a call may have written there
     result = syscall(number, *[ctypes.c_long(each) for each in arguments])
-    return result, ctypes.get_errno() if result == -1 else 0, buffer.raw[:512]
+    return result, ctypes.get_errno() if result == -1 else 0, ctypes.string_at(address, 512)
 
 pairs = []
 for kind, real, other in names:
