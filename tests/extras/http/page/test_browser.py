@@ -328,7 +328,6 @@ def test_a_text_is_shown_as_the_model_receives_it(browser):
 
 
 def test_code_has_styles_and_its_text_is_unchanged(browser, server):
-    pytest.importorskip("pygments", reason="styles need the extra [color]")
     visit(browser, server, file="src/app.py", dialect="claude", lines="1-2")
     spans = (
         "return [...document.querySelectorAll('.answer pre span')].map((span) => [span.className, span.textContent])"

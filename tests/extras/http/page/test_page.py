@@ -181,7 +181,6 @@ def test_files_to_measure_must_be_a_list_of_paths(server, files):
 
 @pytest.mark.parametrize("dialect", ["claude", "codex", "native", "forge", "text-editor"])
 def test_styles_cover_every_line_of_an_answer(server, tmp_path, dialect):
-    pytest.importorskip("pygments", reason="styles need the extra [color]")
     (tmp_path / "tree" / "b.py").write_text("def π():\n    return '😀'  # x\n")
     block = call(server, dialect=dialect, file={"path": "b.py"})["blocks"][0]
     lines = block["text"].split("\n")
@@ -190,8 +189,14 @@ def test_styles_cover_every_line_of_an_answer(server, tmp_path, dialect):
     assert {"keyword", "name", "string", "comment"} <= {style for _, pieces in block["styles"] for _, style in pieces}
 
 
-def test_an_answer_of_unknown_language_has_no_styles(server):
-    assert call(server, dialect="claude", file={"path": "a.txt"})["blocks"][0]["styles"] is None
+def test_an_answer_of_unknown_language_has_its_numbers_apart(server):
+    block = call(server, dialect="claude", file={"path": "a.txt"})["blocks"][0]
+
+    assert block["styles"] == [[7, [[len(line) - 7, ""]]] for line in block["text"].split("\n")]
+
+
+def test_an_answer_without_numbers_has_no_styles(server):
+    assert call(server, dialect="pi", file={"path": "a.txt"})["blocks"][0]["styles"] is None
 
 
 def test_the_state_has_every_dialect_with_its_schema(server):

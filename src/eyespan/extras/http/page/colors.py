@@ -16,15 +16,16 @@ _PREFIX = re.compile(r" {0,20}L?\d{1,20}(?:\t|→|: | \| )")
 
 
 def line_styles(text: str, path: str, context: CallContext) -> list[Line] | None:
-    """Return the styles of each line of an answer about one file; None if there are none for it."""
+    """Return the styles of each line of an answer, plain ones for an unknown language; None for one without numbers."""
     lines = text.split("\n")
     numbers = [_prefix_chars(line) for line in lines]
-    if not path or not any(numbers):
+    if not any(numbers):
         return None
-    rest = "\n".join([line[size:] for size, line in zip(numbers, lines, strict=True)])
-    styled = plugins.load(plugins.own("STYLES")[0])(rest.encode("utf-8", "replace"), path, context)
+    rest = [line[size:] for size, line in zip(numbers, lines, strict=True)]
+    style_lines = plugins.load(plugins.own("STYLES")[0])
+    styled = style_lines("\n".join(rest).encode("utf-8", "replace"), path, context) if path else None
     if styled is None:
-        return None
+        styled = [[(line, "")] for line in rest]
     return [(size, [(len(piece), style) for piece, style in line]) for size, line in zip(numbers, styled, strict=True)]
 
 

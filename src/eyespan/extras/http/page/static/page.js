@@ -372,7 +372,7 @@ async function measure(limit) {
 
 const costText = (cost) =>
   cost === null
-    ? "refused"
+    ? made("span", "refused", { class: "number" })
     : cost === undefined
       ? ""
       : cost.is_whole
@@ -436,6 +436,8 @@ function showOverview() {
     notes.push(
       "Each number is for the whole file, in as many calls as the tool needs; what a tool cuts from long lines is not counted.",
     );
+  if (both.some((path) => path.endsWith(".pdf")))
+    notes.push("Of a PDF, native counts the text, and tools that send its pages as images count those.");
   if (refused) notes.push(`${host} refuses ${count(refused, "file")}; ${refused === 1 ? "it does" : "they do"} not count.`);
   if (lost && host !== "native" && has("native")) notes.push(`native refuses ${count(lost, "file")}.`);
   const long = measured.length - both.length - measured.filter((path) => here[path] === null || native[path] === null).length;
@@ -547,6 +549,7 @@ function given() {
 
 // The text of a block: line numbers apart, the rest in the styles that the server found.
 function codeOf(block) {
+  if (!block.text) return made("p", "an empty text", { class: "facts" });
   const pre = made("pre", undefined, { tabindex: "0" });
   if (!block.styles) {
     pre.textContent = block.text;
@@ -638,7 +641,7 @@ function shown(name, toolName, answer) {
   title.append(
     made("strong", count(answer.tokens, "token")),
     " ",
-    made("small", `${count(answer.blocks.length, "block")}, ${answer.ms} ms`, { class: "facts" }),
+    made("small", `${count(answer.blocks.length, "block")}, ${answer.ms < 1000 ? `${answer.ms} ms` : `${(answer.ms / 1000).toFixed(1)} s`}`, { class: "facts" }),
   );
   part.append(title);
   part.append(made("p", `${toolName} ${JSON.stringify(answer.arguments)}`, { class: "facts call" }));
@@ -659,7 +662,7 @@ function shown(name, toolName, answer) {
     const cell = made("div", undefined, { class: block.type === "text" ? "text" : "other" });
     if (block.type === "text" && answer.blocks.length === 1) cell.append(codeOf(block));
     else if (block.type === "text") cell.append(made("p", `text${tokens}`, { class: "facts" }), codeOf(block));
-    else cell.append(made("p", `${block.type}, ${block.media_type}${tokens}`, { class: "facts" }));
+    else cell.append(made("p", `${block.media_type}${tokens}`, { class: "facts" }));
     if (block.type === "image")
       cell.append(
         made("img", undefined, {
@@ -943,7 +946,7 @@ function heat(file) {
       "span",
       ranges
         .slice(0, 6)
-        .map((range) => range.join("-"))
+        .map(([from, to]) => (from === to ? from : `${from}-${to}`))
         .join(", ") + (ranges.length > 6 ? " …" : ""),
       { class: "facts" },
     ),
@@ -983,15 +986,16 @@ const duration = (seconds) =>
 
 // Tokens and calls in equal steps of time.
 function chart(some) {
-  const STEPS = 60;
   const times = some.map((event) => Date.parse(event.time)).filter((time) => !Number.isNaN(time));
   at("timeline").replaceChildren();
   at("chart-range").textContent = "";
   at("timeline").setAttribute("aria-label", "No reads");
   if (!times.length) return;
   const start = Math.min(...times);
-  const step = Math.max(1000, (Math.max(...times) - start + 1) / STEPS);
-  const bins = Array.from({ length: STEPS }, () => ({ tokens: 0, calls: 0 }));
+  const range = Math.max(...times) - start + 1;
+  const step = Math.max(1000, range / 60);
+  const bins = Array.from({ length: Math.max(20, Math.ceil(range / step)) }, () => ({ tokens: 0, calls: 0 }));
+  at("timeline").setAttribute("viewBox", `0 0 ${10 * bins.length} 80`);
   for (const event of some) {
     const bin = bins[Math.floor((Date.parse(event.time) - start) / step)];
     if (bin) {
@@ -1027,7 +1031,7 @@ function showActivity() {
   at("totals").replaceChildren(
     ...[
       [totals.reads, "reads"],
-      [totals.tokens, "tokens, about"],
+      [totals.tokens, "tokens (estimated)"],
       [totals.bytes, "bytes"],
       [totals.refused, "refused"],
       [totals.again_tokens, `tokens read again unchanged, in ${count(totals.again, "read")}`],
