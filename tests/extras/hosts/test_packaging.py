@@ -12,10 +12,11 @@ import pytest
 
 import eyespan
 from eyespan.cli.serve import parse_words
-from eyespan.extras.hosts.host_table import HOSTS
+from eyespan.extras.hosts.host_table import HOSTS, SETTINGS
 
 ROOT = Path(__file__).resolve().parents[3]
 MCP_NAME = "io.github.eyespan/eyespan"
+SET = [word for setting in SETTINGS for word in ("--set", setting)]
 DOCUMENTATION = (ROOT / "docs/hosts.md").read_text()
 
 
@@ -78,13 +79,13 @@ def test_the_published_readme_proves_the_name_to_the_registry():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ([], ["serve"]),
-        (["/a", "/b"], ["serve", "--root", "/a", "--root", "/b"]),
-        (["~/a", "--dialect", "codex"], ["serve", "--root", "/home/me/a", "--dialect", "codex"]),
-        (["--http", "127.0.0.1:1"], ["serve", "--http", "127.0.0.1:1"]),
+        ([], ["serve", *SET]),
+        (["/a", "/b"], ["serve", "--root", "/a", "--root", "/b", *SET]),
+        (["~/a", "--dialect", "codex"], ["serve", "--root", "/home/me/a", *SET, "--dialect", "codex"]),
+        (["--http", "127.0.0.1:1"], ["serve", *SET, "--http", "127.0.0.1:1"]),
     ],
 )
-def test_leading_words_are_the_roots(monkeypatch, given, words):
+def test_leading_words_are_the_roots_and_the_settings_for_hosts_are_on(monkeypatch, given, words):
     monkeypatch.setenv("HOME", "/home/me")
     module = runpy.run_path(str(ROOT / "packaging/eyespan-mcp/src/eyespan_mcp/__init__.py"))
 
