@@ -259,3 +259,10 @@ def test_a_file_named_like_the_option_is_read(directory, eyespan):
 def test_a_file_in_place_of_a_command_is_read(directory, eyespan):
     assert eyespan("poem.txt:2-3") == eyespan("read", "poem.txt:2-3")
     assert eyespan("poem.txt", "-N") == eyespan("-N", "poem.txt") == eyespan("read", "-N", "poem.txt")
+
+
+@pytest.mark.parametrize("selector", ["", ":2", "?two", "::main", "@HEAD", "!/member"])
+def test_a_file_without_a_suffix_is_read_with_any_selector(directory, eyespan, selector):
+    (directory / "Makefile").write_text("one\ntwo\n")
+
+    assert eyespan(f"Makefile{selector}") == eyespan("read", f"Makefile{selector}")

@@ -115,7 +115,7 @@ def _run_command(argv: list[str], process: Process | None) -> int:
 
 def _names_file(name: str) -> bool:
     """Return True for a word that is no command but a file, as in `eyespan FILE`."""
-    is_like_one = any(mark in name for mark in "/.:") or os.path.lexists(name)
+    is_like_one = any(mark in name for mark in "/.:?@!") or os.path.lexists(name)
     return is_like_one and not name.startswith("-")
 
 
