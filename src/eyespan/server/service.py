@@ -29,6 +29,8 @@ PLAIN = ServeOptions(max_answer_tokens=0)
 """Of a caller who names none: the answers of the dialects as they are."""
 _CONTENT_KEYS = frozenset(("text", "content", "base64"))
 """Keys of a structured result that repeat the content blocks. `_meta` leaves them out."""
+MAX_ROOTS_CHARS = 600
+"""Longer names of the roots are left out of the instructions, of which a host may cut off the end."""
 
 
 class Service:
@@ -240,13 +242,13 @@ def _server_settings(workspace: Workspace, dialect: str, options: ServeOptions) 
 def _instructions(workspace: Workspace, listed: Sequence[tuple[str, Tool]]) -> str:
     """Return what a host may show its model about the server: the roots, and what each tool shows."""
     roots = ", ".join(root.path for root in workspace.roots)
+    if len(roots) > MAX_ROOTS_CHARS:
+        roots = f"{len(workspace.roots)} directories" if len(workspace.roots) > 1 else "its directory"
     parts: dict[str, list[str]] = {}
     for name, tool in listed:
         parts.setdefault(tool.dialect.instructions, []).append(name)
-    if len(parts) == 1:
-        shown = next(iter(parts))
-    else:
-        shown = " ".join([f"{', '.join(names)}: {text}" for text, names in parts.items()])
+    several = [f"{', '.join(names)}: {text}" for text, names in parts.items()]
+    shown = " ".join(several if len(several) > 1 else parts)
     names = ", ".join(name for name, _ in listed)
     return valid_text(
         f"Reads files below {roots} with {names}; it never writes. Use it in place of cat, sed and head: line numbers "
