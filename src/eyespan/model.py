@@ -86,7 +86,7 @@ class Limits:
     """The dialect shows no more of a line than this, so the reader need not hold more."""
     max_line_chars: int | None = None
     """The same in characters, for a dialect that counts characters."""
-    max_window_bytes: int = 16 * MIB
+    max_window_bytes: int = 4 * MIB
     """The text that one answer may hold; this keeps every request within the promised memory."""
 
 
@@ -263,20 +263,6 @@ class TextPart:
     """The character of the first line that the text starts with."""
     cut_short: bool = False
     """The selection goes on after the text, which may end within a line: its limit ended it."""
-
-
-def drained(data: bytearray) -> list[bytes]:
-    """Move the bytes out of `data` into pieces of at most 2 MiB, the first piece last.
-
-    Pieces are cut off at the end, because that copies nothing else: at most half of the bytes are in memory twice.
-    2 MiB exceeds malloc's mmap threshold, so each piece is unmapped when it is freed.
-    """
-    pieces = []
-    while data:
-        with memoryview(data) as view, view[-2 * MIB :] as last:
-            pieces.append(bytes(last))
-        del data[-2 * MIB :]
-    return pieces
 
 
 @dataclass(frozen=True, slots=True)

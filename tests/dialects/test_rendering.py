@@ -7,16 +7,13 @@ import json
 import tracemalloc
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from eyespan import Workspace, _native
+from eyespan import Workspace
 from eyespan.context import CallContext
-from eyespan.dialects import rendering
-from eyespan.dialects.rendering import numbered, text_memory, text_width, unnumbered
-from eyespan.errors import TooMuchMemory, WindowTooLarge
+from eyespan.dialects.rendering import FEW_BYTES, GUTTER_CHARS, charge_text, text_width
+from eyespan.errors import TooMuchMemory
 from eyespan.memory import FREE_BYTES
-from eyespan.model import MIB, TextPart
+from eyespan.model import TextPart
 from eyespan.server import json_messages
 
 SIZE = 500_000
@@ -133,68 +130,28 @@ def test_the_width_of_a_text_is_that_of_its_widest_character(text, width):
     assert text_width(text.encode()) == width
 
 
-@pytest.mark.parametrize("render", [numbered, unnumbered])
-def test_a_wide_text_that_is_too_large_is_refused_before_it_is_decoded(render):
-    data = bytearray(b"a" * (5 << 20)) + "\U0001f600".encode()
-    part = TextPart(data=data, first_line=1, line_count=1, total_lines=1, more=False)
-    tracemalloc.start()
-    with pytest.raises(WindowTooLarge):
-        render(part)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+def test_a_text_pays_for_its_numbers_and_its_widest_character():
+    def charged(data, **more):
+        context = CallContext()
+        charge_text(TextPart(data=data, first_line=1, line_count=1, total_lines=1, more=False), context, **more)
+        return context.memory.charged_bytes
 
-    assert peak < 1 << 20
-
-
-@pytest.mark.parametrize("render", [lambda part: numbered(part)[0], unnumbered])
-def test_a_wide_text_of_the_largest_size_is_shown(render):
-    text = "a" * ((4 << 20) - 100) + "\U0001f600" + "\u00e9" * 50
-    part = TextPart(data=bytearray(text.encode()), first_line=1, line_count=1, total_lines=1, more=False)
-
-    assert render(part).endswith(text)
+    assert charged(bytes(FEW_BYTES)) == 0
+    assert charged(bytes(100_000)) == 100_000
+    assert charged(bytes(100_000), has_numbers=True) == 100_000 + 2 * GUTTER_CHARS
+    assert charged(bytes(100_000) + "\U0001f600".encode()) == 4 * 100_004
 
 
-@given(
-    st.lists(
-        st.sampled_from([b"a", b"bb", b"\r", b"\n", b"\r\n", "\U0001f600".encode(), b"\xff", b"\xf0\x9f"]), max_size=80
-    ),
-    st.integers(1, 9),
-    st.booleans(),
-)
-def test_a_window_in_pieces_is_numbered_as_a_whole(parts, size, keeps_ends):
-    data = b"".join(parts)
+@pytest.mark.parametrize("dialect", ["claude", "codex", "forge"])
+@pytest.mark.parametrize("wide", ["", "\U0001f600"])
+def test_the_largest_answer_is_shown_and_a_larger_one_refused(tmp_path, dialect, wide):
+    lines = (wide + "a" * (399 - len(wide.encode())) + "\n").encode()
+    (tmp_path / "a.txt").write_bytes(lines * 12_000)
+    path = str(tmp_path / "a.txt")
+    last = "end_line" if dialect == "forge" else "limit"
+    given = {"path": "a.txt", "start_line": 1} if dialect == "forge" else {"file_path": path}
+    settings = {"max_scan_bytes": 1 << 30} if dialect == "forge" else {}
+    tool = Workspace(str(tmp_path)).tool(dialect, **settings)
 
-    def drained(window):
-        made = [bytes(window[at : at + size]) for at in range(0, len(window), size)]
-        window.clear()
-        return made[::-1]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rendering, "MIB", 5)
-        patch.setattr(rendering, "PIECE_BYTES", 3)
-        patch.setattr(rendering, "drained", drained)
-        part = TextPart(data=bytearray(data), first_line=7, line_count=1, total_lines=1, more=False)
-        whole = _native.number(data, 7, mark=": ", keep_ends=keeps_ends)[0]
-
-        assert numbered(part, mark=": ", keep_ends=keeps_ends)[0] == whole
-
-
-def test_a_line_of_the_largest_size_is_not_held_four_times():
-    data = bytearray("\U0001f600".encode() * (4 * MIB - 100))
-    part = TextPart(data=data, first_line=1, line_count=1, total_lines=1, more=False)
-    tracemalloc.start()
-    held = tracemalloc.get_traced_memory()[0]
-    text, _ = numbered(part, mark=": ")
-    peak = tracemalloc.get_traced_memory()[1] - held
-    tracemalloc.stop()
-
-    assert len(text) == 4 * MIB - 97
-    assert peak < 40 * MIB
-
-
-def test_a_large_window_is_not_held_twice_and_a_small_one_is():
-    large = TextPart(data=bytearray(4 << 20), first_line=1, line_count=1, total_lines=1, more=False)
-    small = TextPart(data=bytes(1 << 20), first_line=1, line_count=1, total_lines=1, more=False)
-
-    assert text_memory(large) == 12
-    assert text_memory(small) == (1 << 20) + 24
+    assert tool.call({**given, last: 9_500}).facts["lines"] == 9_500
+    assert tool.call({**given, last: 12_000}).is_error

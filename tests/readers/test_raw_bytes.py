@@ -37,7 +37,8 @@ def test_bytes_are_paid_for(tmp_path, monkeypatch):
         charged.clear()
         tracemalloc.start()
         try:
-            document = workspace.engine.read(ReadRequest("a.bin", wants_bytes=True), CallContext())
+            request = ReadRequest("a.bin", wants_bytes=True, limits=Limits(max_window_bytes=16 * MIB))
+            document = workspace.engine.read(request, CallContext())
             most = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

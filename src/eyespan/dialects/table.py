@@ -14,13 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from eyespan import errors, kinds
+from eyespan import _native, errors, kinds
 from eyespan.context import CallContext
 from eyespan.dialects.arguments import BadArguments, Field, Wording, checked, schema_of
 from eyespan.dialects.base import CHANGED_DOCUMENT, Admit, Dialect, text_notes
 from eyespan.dialects.error_texts import Platform, error_text
 from eyespan.dialects.opened_lines import OpenedLines
-from eyespan.dialects.rendering import FEW_BYTES, numbered, text_memory, unnumbered
+from eyespan.dialects.rendering import charge_text
 from eyespan.dialects.resource import uri_of
 from eyespan.engine import Engine
 from eyespan.errors import ReadError
@@ -444,15 +444,23 @@ class TableDialect(Dialect):
         """Return all lines of the window, and the document they are of."""
         document = opened.read(call.selection)
         part: Any = document.parts[0]
-        self.charge(part, opened.context)
+        self.charge(part, opened.context, has_numbers=self.gutter is not None)
         gutter, cut = self.gutter, 0
         if gutter is None:
-            body = unnumbered(part)
+            body = part.data.decode("utf-8", "replace")
         else:
             width = len(str(part.first_line + part.line_count - 1)) if gutter.width < 0 else gutter.width
-            style = {"lead": gutter.lead, "width": width, "mark": gutter.mark}
-            limits = {"max_chars": self.line_chars or 0, "max_bytes": self.line_bytes or 0}
-            body, cut = numbered(part, **style, **limits, keep_ends=self.keeps_ends)
+            body, cut = _native.number(
+                part.data,
+                part.first_line,
+                lead=gutter.lead,
+                width=width,
+                mark=gutter.mark,
+                keep_ends=self.keeps_ends,
+                max_chars=self.line_chars or 0,
+                max_bytes=self.line_bytes or 0,
+                totals=part.cuts,
+            )
         page = Page(
             body=body,
             first=part.first_line,
@@ -464,10 +472,9 @@ class TableDialect(Dialect):
         )
         return page, document
 
-    def charge(self, part: TextPart, context: CallContext, *, has_numbers: bool = True) -> None:
+    def charge(self, part: TextPart, context: CallContext, *, has_numbers: bool) -> None:
         """Pay for the memory of the answer for a large text, beside what the reader paid. Raises: ReadError."""
-        if len(part.data) > FEW_BYTES:
-            context.charge(text_memory(part, has_numbers=has_numbers))
+        charge_text(part, context, has_numbers=has_numbers)
 
     def fitting_rows(self, call: Call, opened: Opened) -> Page:
         """Return as many lines of the window as fit into `max_size`."""

@@ -153,7 +153,7 @@ class WorkspaceDialect(TableDialect):
         }
         return Reply((TextContent(_as_json(result)),), result, measures=self.measures(call, page, opened))
 
-    def charge(self, part: TextPart, context: CallContext, *, has_numbers: bool = True) -> None:
+    def charge(self, part: TextPart, context: CallContext, *, has_numbers: bool) -> None:
         data, width = part.data, text_width(part.data)
         if len(data) > FEW_BYTES:
             starts = range(0, len(data), FEW_BYTES)

@@ -20,7 +20,7 @@ from eyespan.context import CallContext
 from eyespan.dialects.arguments import BadArguments, Field, Wording, checked, shown
 from eyespan.dialects.base import CHANGED, Admit, ToolsetDialect
 from eyespan.dialects.error_texts import error_text
-from eyespan.dialects.rendering import charge_text, joined, unnumbered
+from eyespan.dialects.rendering import charge_text, joined
 from eyespan.dialects.resource import uri_of
 from eyespan.dialects.suggestions import suggested
 from eyespan.dialects.table import Call, Paths, TableDialect
@@ -130,7 +130,7 @@ class _FilesystemTool(TableDialect):
             measures["changed_during_read"] = True
         if part.more and part.first_line:
             measures["left_out"] = [f"{written_path(request.path)}:{part.first_line + part.line_count}-"]
-        return unnumbered(part), measures
+        return part.data.decode("utf-8", "replace"), measures
 
     def parse(self, arguments: Any, admit: Admit) -> Call:
         values = checked(arguments, self.fields, self.wording)
@@ -258,7 +258,7 @@ class ReadMediaFile(_FilesystemTool):
         suffix = os.path.splitext(path)[1].lower()
         request = ReadRequest(
             path,
-            limits=Limits(max_whole_bytes=MEDIA_BYTES),
+            limits=Limits(max_whole_bytes=MEDIA_BYTES, max_window_bytes=MEDIA_BYTES),
             text_rule=ANY_IS_TEXT,  # the bytes of any file that is not an image
             documents=frozenset() if _MEDIA_TYPES.get(suffix) == _SVG else _IMAGES,
             total=NO_TOTAL,
