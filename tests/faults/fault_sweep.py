@@ -172,12 +172,12 @@ class Sweep:
     def step(self, full: bool, error: str = "EIO") -> int:
         """Return 1 to fail every call, as the long form does.
 
-        In the short form every call of a short read fails with EIO, and every third with the other errors. A long read
-        repeats most of its calls, so every sixth is enough.
+        In the short form every call of a short read fails with EIO, and every sixth with the other errors. A long read
+        repeats most of its calls, so every twelfth is enough.
         """
         if full:
             return 1
-        return (1 if error == "EIO" else 3) if self.calls < 60 else 6
+        return (1 if error == "EIO" else 6) if self.calls < 60 else 12
 
     def run(self, full: bool) -> dict:
         for name in self.errors:

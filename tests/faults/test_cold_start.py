@@ -37,7 +37,7 @@ def check(found):
 # The others import the same modules.
 @pytest.mark.parametrize("dialect", size(short=("native", "claude"), long=dialect_names()))
 def test_an_import_that_finds_no_descriptor_is_reported_and_succeeds_later(files, dialect):
-    check(cold_start(files, dialect, f"--every={size(short=300, long=4)}"))
+    check(cold_start(files, dialect, f"--every={size(short=900, long=4)}"))
 
 
 @pytest.mark.soak
