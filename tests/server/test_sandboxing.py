@@ -308,9 +308,9 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
 @linux
 @pytest.mark.skipif(_native.BACKEND == "python", reason="without the accelerator this read stays within the limit")
 def test_a_read_over_the_memory_limit_is_one_error_and_a_line_in_the_log(lines, tree):
-    (tree / "large.txt").write_bytes((b"x" * 99 + b"\n") * 150_000)
-    server = lines("--memory", "24", "--dialect", "codex")  # a thread needs 8 MB for its stack
-    arguments = {"file_path": f"{tree}/large.txt", "limit": 150_000}
+    (tree / "large.txt").write_bytes((b"x" * 99 + b"\n") * 38_000)
+    server = lines("--memory", "16", "--dialect", "codex")  # a thread needs 8 MB for its stack
+    arguments = {"file_path": f"{tree}/large.txt", "limit": 38_000}
     refused = server.ask("tools/call", {"name": "read_file", "arguments": arguments})
     answered = server.call("read_file", file_path=f"{tree}/large.txt", limit=1)
     server.close()
@@ -320,7 +320,7 @@ def test_a_read_over_the_memory_limit_is_one_error_and_a_line_in_the_log(lines, 
     assert "memory" in text.lower() or "no thread available" in text
     assert "error" in refused or refused["result"]["isError"]
     assert answered["content"][0]["text"] == "L1: " + "x" * 99
-    assert "memory limit 24 MB\n" in server.errors
+    assert "memory limit 16 MB\n" in server.errors
     assert "no memory left" in server.errors or "no thread available" in text
 
 

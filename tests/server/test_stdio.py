@@ -14,11 +14,10 @@ import time
 import pytest
 
 from eyespan import Workspace
-from eyespan.context import WouldBlock
+from eyespan.context import CallContext, WouldBlock
 from eyespan.sandbox import landlock
-from eyespan.server import jobs, stdio
+from eyespan.server import stdio, threads
 from eyespan.server.service import Service
-from tests.clock import until
 from tests.hung_fuse import hung_mount, why_not
 
 from .clients import SERVE, VERSIONS
@@ -60,6 +59,7 @@ def test_wrong_messages_are_refused_and_the_server_continues(lines):
         (b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}', -32600),
         (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32602),
         (b'{"jsonrpc":"2.0","id":1,"method":"nothing/here"}', -32601),
+        (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600),
         (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nope"}}', -32602),
         (b'{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///none.txt"}}', -32002),
         (b"x" * (4 * 1024 * 1024 + 70_000), -32600),
@@ -69,23 +69,6 @@ def test_wrong_messages_are_refused_and_the_server_continues(lines):
         server.write(message + b"\n")
         assert server.read()["error"]["code"] == code, message[:80]
         assert server.ask("ping")["result"] == {}
-
-
-def test_batches_belong_to_one_revision(lines, tree):
-    server = lines("--dialect", "claude", version="2025-03-26")
-    call = {"name": "Read", "arguments": {"file_path": str(tree / "hello.txt")}}
-
-    server.send(
-        [
-            {"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": call},
-            {"jsonrpc": "2.0", "method": "notifications/initialized"},
-            {"jsonrpc": "2.0", "id": "b", "method": "tools/call", "params": call},
-        ]
-    )
-    answers = server.read()
-
-    assert [answer["id"] for answer in answers] == ["a", "b"]
-    assert answers[0]["result"] == answers[1]["result"]
 
 
 def test_bytes_are_sent_as_base64(lines):
@@ -266,24 +249,15 @@ def test_plain_reads_are_answered_while_sixty_four_others_hang(lines, tree, moun
     assert {"timeout", "not_regular"} <= codes
 
 
-def test_a_hanging_call_can_be_cancelled_and_a_batch_may_hold_one(lines, tree, mount):
-    server = lines("--dialect", "codex", "--timeout", "1", version="2025-03-26")
+def test_a_hanging_call_can_be_cancelled(lines, tree, mount):
+    server = lines("--dialect", "codex", "--timeout", "1")
     slow = server.start("tools/call", {"name": "read_file", "arguments": {"file_path": str(tree / "net" / "read-1")}})
     server.cancel(slow)
-    both = [
-        {
-            "jsonrpc": "2.0",
-            "id": f"b{n}",
-            "method": "tools/call",
-            "params": {"name": "read_file", "arguments": {"file_path": str(tree / name)}},
-        }
-        for n, name in enumerate(("hello.txt", "net/read-2"))
-    ]
-    server.send(both)
+    last = server.start("tools/call", {"name": "read_file", "arguments": {"file_path": str(tree / "net" / "read-2")}})
     answer = server.read()
     mount.answer()
 
-    assert [(one["id"], one["result"]["isError"]) for one in answer] == [("b0", False), ("b1", True)]
+    assert (answer["id"], answer["result"]["isError"]) == (last, True)
 
 
 def test_resources_and_completion_have_the_same_deadline(lines, tree, mount, tmp_path):
@@ -402,7 +376,7 @@ def test_a_server_that_cannot_start_another_thread_answers_all_the_same(tree, mo
     def fail(*_):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(jobs, "start_new_thread", fail)
+    monkeypatch.setattr(threads, "start_new_thread", fail)
     found = answers_in_this_process(tree, 20)
 
     assert [answer["id"] for answer in found] == ["start", *range(20)]
@@ -484,19 +458,17 @@ def test_a_call_keeps_its_memory_until_its_answer_is_sent(tree):
     os.close(in_start)
     server = stdio.StdioServer(Service(Workspace(tree), ("workspace",)), in_end, out_start)
     sizes, contexts = [], []
-    dispatch, write = server._dispatch, server._stream.write
+    add, write = server._threads.add, server._stream.write
 
-    def noted(value):
-        answer, request = dispatch(value)
-        if request is not None:
-            contexts.append(request.context)
-        return answer, request
+    def noted(request):
+        contexts.append(request.context)
+        add(request)
 
     def weighed(pieces):
         sizes.append(sum([context.memory.charged_bytes for context in contexts]))
         return write(pieces)
 
-    server._dispatch, server._stream.write = noted, weighed
+    server._threads.add, server._stream.write = noted, weighed
     thread = threading.Thread(target=server.run)
     thread.start()
     with os.fdopen(out_end, "rb") as answers:
@@ -511,70 +483,38 @@ def test_a_call_keeps_its_memory_until_its_answer_is_sent(tree):
     assert [context.memory.charged_bytes for context in contexts] == [0]
 
 
-def test_the_answers_to_a_batch_have_a_limit_together(tree, monkeypatch):
-    monkeypatch.setattr(stdio, "MAX_BATCH_BYTES", 3000)
-    (tree / "lines.txt").write_bytes(b"\xff" + b"x" * 998 + b"\n")
-    server = stdio.StdioServer(Service(Workspace(tree), ("claude",)), -1, -1)
-    server._session.version = "2025-03-26"
-    written = []
-    server._stream.write = lambda pieces: written.append(b"".join(pieces)) or True
-    batch = [{"jsonrpc": "2.0", **read_call(number, tree / "lines.txt")} for number in range(6)]
-
-    server._threads.run_job(server._receive(json.dumps(batch).encode()))
-    until(lambda: written)  # without openat2, the calls are made in another thread
-    (answers,) = [json.loads(line) for line in written]
-
-    assert [answer["id"] for answer in answers] == list(range(6))
-    assert ["result" in answer for answer in answers] == [True] * 3 + [False] * 3
-    assert "send this request again" in answers[-1]["error"]["message"]
-    assert server._running == {}
-
-
-def test_every_request_of_a_long_batch_is_answered(tree):
-    server = stdio.StdioServer(Service(Workspace(tree), ("claude",)), -1, -1)
-    server._session.version = "2025-03-26"
-    written = []
-    server._stream.write = lambda pieces: written.append(json.loads(b"".join(pieces))) or True
-    count = jobs.MAX_WAITING + 3
-    batch = [{"jsonrpc": "2.0", "id": number, "method": "ping"} for number in range(count)]
-    batch.append({"jsonrpc": "2.0", "method": "notifications/initialized"})
-
-    server._receive(json.dumps(batch).encode())
-
-    (answers,) = written
-    assert [(answer["id"], "result" in answer) for answer in answers] == [
-        (number, number < jobs.MAX_WAITING) for number in range(count)
-    ]
-
-
 def test_messages_that_wait_have_a_limit_together(tree, monkeypatch):
-    monkeypatch.setattr(jobs, "MAX_HELD_BYTES", 50_000)
+    monkeypatch.setattr(threads, "MAX_HELD_BYTES", 50_000)
+    monkeypatch.setattr(threads, "start_new_thread", lambda *_: None)  # nothing is answered
     server = stdio.StdioServer(Service(Workspace(tree), ("claude",)), -1, -1)
     server._session.version = "2025-06-18"
     written = []
     server._stream.write = lambda pieces: written.append(json.loads(b"".join(pieces))) or True
-    lines = [
-        json.dumps({"jsonrpc": "2.0", **read_call(number, tree / "hello.txt"), "x": "x" * size_bytes}).encode()
-        for number, size_bytes in enumerate((100_000, 10, 30_000, 30_000))
-    ]
+    requests = []
+    for number, size_bytes in enumerate((100_000, 10, 30_000, 30_000)):
+        message = {"jsonrpc": "2.0", **read_call(number, tree / "hello.txt"), "x": "x" * size_bytes}
+        requests.append(server._receive(json.dumps(message).encode()))
+        server._threads.add(requests[-1])
 
-    def read_jobs():
-        server._threads._blocked = 1  # no call is answered in one step
-        found = []
-        while lines:
-            server._stream._received[:] = lines.pop(0)
-            server._threads._has_ended = False
-            server._stream._read_block = lambda: b""
-            found.append(server._threads.next_job())
-        return found
-
-    first, *others = read_jobs()
-
-    assert first is not None, "the only message may have any size"
-    assert others == [None] * 3
+    assert [answer["id"] for answer in written] == [1, 2, 3], "the only message may have any size"
     assert [answer["error"]["message"] for answer in written] == ["too many calls are waiting; try again later"] * 3
-    assert server._threads.held_bytes == first.size_bytes
+    assert server._threads.held_bytes == requests[0].size_bytes
     assert set(server._running) == {0}
+
+
+def test_requests_that_wait_have_a_limit_together(tree, monkeypatch):
+    monkeypatch.setattr(threads, "MAX_WAITING", 2)
+    monkeypatch.setattr(threads, "start_new_thread", lambda *_: None)
+    server = stdio.StdioServer(Service(Workspace(tree), ("claude",)), -1, -1)
+    server._session.version = "2025-06-18"
+    written = []
+    server._stream.write = lambda pieces: written.append(json.loads(b"".join(pieces))) or True
+
+    for number in range(3):
+        message = {"jsonrpc": "2.0", **read_call(number, tree / "hello.txt")}
+        server._threads.add(server._receive(json.dumps(message).encode()))
+
+    assert [answer["id"] for answer in written] == [2]
 
 
 def test_a_message_of_many_values_is_refused_and_its_memory_is_free_after_a_call(tree):
@@ -597,14 +537,12 @@ def test_a_message_of_many_values_is_refused_and_its_memory_is_free_after_a_call
     assert server._threads.held_bytes == 0
 
 
-def test_calls_that_may_wait_have_a_bounded_number_of_threads(tree, monkeypatch):
-    from eyespan.server import jobs
-
+def test_calls_that_may_wait_have_a_bounded_number_of_threads(monkeypatch):
     started = []
-    monkeypatch.setattr(jobs, "MAX_BLOCKED", 0)
-    monkeypatch.setattr(jobs, "start_new_thread", lambda run, args: started.append(run.__name__) or 1)
-    threads = jobs.JobThreads(source := Blocking())
-    threads.run_job(jobs.Job([], is_batch=True, size_bytes=0))
+    monkeypatch.setattr(threads, "MAX_BLOCKED", 0)
+    monkeypatch.setattr(threads, "start_new_thread", lambda run, args: started.append(run.__name__))
+    source = Blocking()
+    threads.RequestThreads(source).answer(threads.Request(1, None, CallContext(may_block=False)))
 
     assert (started, source.answered) == ([], 2)
 
@@ -612,10 +550,9 @@ def test_calls_that_may_wait_have_a_bounded_number_of_threads(tree, monkeypatch)
 class Blocking:
     """A source whose first answer would block."""
 
-    is_broken = False
     answered = 0
 
-    def answer_job(self, job):
+    def answer_request(self, request):
         self.answered += 1
         if self.answered == 1:
             raise WouldBlock

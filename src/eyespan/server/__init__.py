@@ -6,7 +6,7 @@
     resources      files as resources, of one caller
     session        one connection: the revision in use, results of requests
     stdio          the server for one host, on the standard library alone
-    jobs           the threads of that server
+    threads        the threads of that server
     messages       JSON-RPC messages, the same over every transport
     progress       notifications of long reads, the same over every transport
     audit          the log: one line per call

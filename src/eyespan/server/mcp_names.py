@@ -21,8 +21,6 @@ CANCELLED = 0
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSIONS = ("2026-07-28",)
-BATCH_VERSION = "2025-03-26"
-"""The only revision with batches."""
 
 MAX_ID_CHARS = 1024
 """The longest id of a request and token of its progress. Every answer and notification repeats it."""

@@ -70,9 +70,6 @@ def receive(body: bytes | bytearray, headers: Headers, values: int = 0) -> Recei
     except json_messages.Malformed as malformed:
         error = RpcError(mcp_names.PARSE_ERROR, f"Parse error: {malformed}")
         raise NotAccepted(400, None, error) from None
-    if isinstance(value, list):
-        error = RpcError(mcp_names.INVALID_REQUEST, "Invalid request: this server takes one message per request")
-        raise NotAccepted(400, None, error)
     try:
         message = messages.parse(value)
     except InvalidMessage as invalid:
