@@ -6,7 +6,6 @@ Prints the best time of each backend and their ratio; on a shared machine only t
 """
 
 import sys
-import tempfile
 from time import perf_counter
 
 from eyespan._native import _fast, pure
@@ -26,7 +25,7 @@ CLAUDE = {"width": 6, "max_chars": 2000}
 FORGE = {"mark": ":", "keep_ends": True}
 
 
-def cases(fd, size):
+def cases():
     block = (SOURCE * 20)[: 1 << 20]
     small = block[:65536]
     lines, small_lines = pure.count(block), pure.count(small)
@@ -42,28 +41,18 @@ def cases(fd, size):
             )
     few = SOURCE[: pure.nth(SOURCE, 200)]
     yield "number, codex, 200 lines", lambda b: b.number(few, 1, **CODEX)
-    yield "scan, 1 MiB", lambda b: b.scan(fd, 0, 1 << 20)
-    yield "scan, 60 MiB, one thread", lambda b: b.scan(fd, 0, 60 << 20)
-    yield f"scan, {size >> 20} MiB, two threads", lambda b: b.scan(fd, 0, size)
 
 
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 30
-    with tempfile.TemporaryFile() as file:
-        chunk = (SOURCE * 120)[: 8 << 20]
-        for _ in range(32):
-            file.write(chunk)
-        file.flush()
-        todo = list(cases(file.fileno(), 32 * len(chunk)))
-        best = {(name, b): float("inf") for name, _ in todo for b in (_fast, pure)}
-        for i in range(rounds):
-            for name, call in todo:
-                if name.startswith("scan") and i >= max(3, rounds // 6):
-                    continue
-                for backend in (_fast, pure):
-                    start = perf_counter()
-                    call(backend)
-                    best[name, backend] = min(best[name, backend], perf_counter() - start)
+    todo = list(cases())
+    best = {(name, b): float("inf") for name, _ in todo for b in (_fast, pure)}
+    for _ in range(rounds):
+        for name, call in todo:
+            for backend in (_fast, pure):
+                start = perf_counter()
+                call(backend)
+                best[name, backend] = min(best[name, backend], perf_counter() - start)
     print(f"{'':36}{'C us':>10}{'Python us':>12}{'ratio':>8}   best of {rounds}")
     for name, _ in todo:
         fast, slow = best[name, _fast] * 1e6, best[name, pure] * 1e6

@@ -18,7 +18,7 @@ import eyespan
 PACKAGE = Path(eyespan.__file__).parent
 
 LAYERS = (
-    "errors caches regex search tokens plugins _native",
+    "errors caches regex tokens plugins _native",
     "model memory context source",
     "escape suggest selectors policy signatures",
     "guard sandbox binary_types",

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable
 from types import TracebackType
 from typing import Protocol, Self
 
-from eyespan.errors import from_os_error
+from eyespan.errors import ReadError, from_os_error
 
 
 class Status(Protocol):
@@ -42,6 +42,10 @@ class FullStatus(Status, Protocol):
     def st_mtime(self) -> float: ...
     @property
     def st_atime(self) -> float: ...
+
+
+RACY_NS = 50_000_000
+"""The clock of file times ticks more slowly than files change, so times this recent do not prove that nothing did."""
 
 
 class Source:
@@ -92,6 +96,21 @@ class Source:
     def status(self) -> Status:
         """Return the status of the file on disk at the time it was opened."""
         raise NotImplementedError  # abstract
+
+    @property
+    def version(self) -> tuple[Hashable, ...]:
+        """Return the identity with the size and the times of the file on disk, which change when the file does."""
+        status = self.status
+        return (*self.identity, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+    def is_settled(self, since_ns: int) -> bool:
+        """Return True if all that was read since this time is of one version, and the times of the file prove it."""
+        if not self.is_version and max(self.status.st_mtime_ns, self.status.st_ctime_ns) > since_ns - RACY_NS:
+            return False
+        try:
+            return not self.changed()
+        except ReadError:
+            return False
 
     def status_now(self) -> os.stat_result:
         """Return the present status of the file on disk. Raises: OSError."""

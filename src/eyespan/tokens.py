@@ -15,10 +15,10 @@ from __future__ import annotations
 import os
 import re
 import zlib
+from bisect import bisect_left
 from collections import Counter
 
 from eyespan._native import weigh_words
-from eyespan.search import first_true
 
 SAFETY = 1.022
 """The factor above the fitted cost."""
@@ -185,7 +185,7 @@ def fit(text: str, tokens: int) -> int:
         high = min(len(text), 2 * high)
     if estimate(text[:high]) <= tokens:
         return high
-    return max(1, first_true(1, high, lambda end: estimate(text[:end]) > tokens) - 1)
+    return max(1, bisect_left(range(1, high), True, key=lambda end: estimate(text[:end]) > tokens))
 
 
 def _as_tokens(total: int) -> int:

@@ -1,16 +1,14 @@
 """Both backends of `_native`, on the same bytes, against a reference too plain to be wrong."""
 
-import errno
 import os
 import re
 import subprocess
 import sys
 import threading
-from array import array
 from itertools import accumulate
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eyespan._native import pure
@@ -191,8 +189,8 @@ def test_numbers_grow_across_every_power_of_ten(backend):
 
 
 @both
-def test_numbering_is_the_same_in_memory_of_any_size(backend, scratch):
-    """A short text, one that takes a huge page, one that is too long for it, and the same again after a scan."""
+def test_numbering_is_the_same_in_memory_of_any_size(backend):
+    """A short text, one that takes a huge page, one that is too long for it, and the same again."""
     pieces = [b"x" * 99 + b"\n", b"y" * 99 + b"\n"]
     for count in (10, 4_000, 30_000, 4_000, 10):
         data = b"".join([pieces[number % 2] for number in range(count)])
@@ -200,10 +198,6 @@ def test_numbering_is_the_same_in_memory_of_any_size(backend, scratch):
         numbered = backend.number(data, 1, mark=":")[0]
 
         assert numbered == "\n".join([f"{number}:{'yx'[number % 2] * 99}" for number in range(1, count + 1)])
-        scratch.seek(0)
-        scratch.write(data)
-        counts, end = backend.scan(scratch.fileno(), 0, len(data), len(data))
-        assert (array("I", counts).tolist(), end) == ([count], len(data))
 
 
 @both
@@ -279,129 +273,6 @@ def test_threads_do_not_share_what_they_write_to(backend):
         thread.join()
 
     assert answers == [{(spelled(block * 3000, 1), 3000)} for block in blocks]
-
-
-# scan
-
-
-def counts_of(data, offset, end, stride):
-    part = data[offset : max(offset, end)]
-    return array("I", [part.count(10, at, at + stride) for at in range(0, len(part), stride)]).tobytes()
-
-
-@pytest.fixture(scope="module")
-def scratch(tmp_path_factory):
-    """One file, open, for all examples."""
-    with open(tmp_path_factory.mktemp("scan") / "file", "w+b", buffering=0) as file:
-        yield file
-
-
-@both
-@untimed
-@given(data=dirty, offset=st.integers(0, 320), length=st.integers(-3, 400), stride=st.integers(1, 90))
-@example(data=b"a\n" * 150, offset=0, length=2**60, stride=65536)
-def test_scan_counts_every_stride(backend, scratch, data, offset, length, stride):
-    os.ftruncate(scratch.fileno(), 0)
-    os.pwrite(scratch.fileno(), data, 0)
-    end = offset + length
-
-    counts, stopped = backend.scan(scratch.fileno(), offset, end, stride)
-
-    assert counts == counts_of(data, offset, end, stride)
-    assert stopped == max(offset, min(end, len(data)))
-
-
-SQUARES = b"".join(b"%d\n" % (i * i) for i in range(330_000))
-
-
-@both
-@pytest.mark.parametrize("stride", [1000, 65536, 1 << 20, (1 << 20) + 7, 5 << 20])
-@pytest.mark.parametrize("offset", [0, 1, 65536, 1_234_567])
-def test_strides_need_not_fit_the_blocks_read(backend, scratch, offset, stride):
-    data = SQUARES
-    os.ftruncate(scratch.fileno(), 0)
-    os.pwrite(scratch.fileno(), data, 0)
-
-    assert backend.scan(scratch.fileno(), offset, len(data), stride) == (
-        counts_of(data, offset, len(data), stride),
-        len(data),
-    )
-
-
-@both
-@pytest.mark.parametrize("stride", [65536, 100_003, 40 << 20, 100 << 20])
-@pytest.mark.parametrize(
-    ("offset", "end"), [(0, 70 << 20), (12_345, (69 << 20) + 1), (0, 1 << 40), (3, 150 << 20), (0, 2**63 - 1)]
-)
-def test_two_threads_count_as_one(backend, scratch, offset, end, stride):
-    size, where = 70 << 20, [0, 5, 65535, 65536, (35 << 20) - 1, 35 << 20, (35 << 20) + 1, (70 << 20) - 1]
-    os.ftruncate(scratch.fileno(), 0)
-    os.ftruncate(scratch.fileno(), size)  # the rest are holes, which read as NULs
-    for at in where:
-        os.pwrite(scratch.fileno(), b"\n", at)
-    expected = array("I", bytes(4 * -((offset - min(end, size)) // stride)))
-    for at in where:
-        if offset <= at < end:
-            expected[(at - offset) // stride] += 1
-
-    assert backend.scan(scratch.fileno(), offset, end, stride) == (expected.tobytes(), min(end, size))
-
-
-@both
-def test_scan_leaves_the_position_alone(backend, scratch):
-    os.ftruncate(scratch.fileno(), 0)
-    os.pwrite(scratch.fileno(), b"a\nb\n", 0)
-    os.lseek(scratch.fileno(), 3, os.SEEK_SET)
-    backend.scan(scratch.fileno(), 0, 4)
-
-    assert os.lseek(scratch.fileno(), 0, os.SEEK_CUR) == 3
-
-
-def failure(backend, fd, offset, end):
-    try:
-        return backend.scan(fd, offset, end)
-    except OSError as error:
-        return errno.errorcode[error.errno]
-
-
-@both
-@pytest.mark.parametrize("end", [1, 100 << 20])
-def test_a_closed_file_is_an_os_error(backend, end):
-    read, write = os.pipe()
-    os.close(read)
-    os.close(write)
-
-    assert failure(backend, read, 0, end) == "EBADF"
-
-
-@both
-def test_a_pipe_is_an_os_error(backend):
-    read, write = os.pipe()
-
-    assert failure(backend, read, 0, 10) == "ESPIPE"
-    os.close(read)
-    os.close(write)
-
-
-@both
-def test_a_directory_is_an_os_error(backend, tmp_path):
-    directory = os.open(tmp_path, os.O_RDONLY)
-
-    assert failure(backend, directory, 0, 10) == "EISDIR"
-    os.close(directory)
-
-
-@both
-@pytest.mark.parametrize("end", [1, 100 << 20])
-def test_a_negative_offset_is_an_os_error(backend, scratch, end):
-    assert failure(backend, scratch.fileno(), -1, end) == "EINVAL"
-
-
-@both
-@pytest.mark.parametrize("stride", [0, -1, 2**32])
-def test_a_stride_that_no_count_can_hold_is_refused(backend, scratch, stride):
-    with pytest.raises(ValueError, match="stride"):
-        backend.scan(scratch.fileno(), 0, 10, stride)
 
 
 # which backend

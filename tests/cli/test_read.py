@@ -190,7 +190,7 @@ def small_index(monkeypatch):
     monkeypatch.setattr(index, "STRIDE", 64)
     monkeypatch.setattr(index, "MIN_FILE_BYTES", 1)
     monkeypatch.setattr(Source, "max_first_bytes", 64)
-    monkeypatch.setattr(index, "RACY_NS", 0)
+    monkeypatch.setattr("eyespan.source.RACY_NS", 0)
     index._indexes.clear()
 
 

@@ -347,8 +347,8 @@ def be_careless() -> None:
 
 
 def take_the_long_way() -> None:
-    """Disable the shortcuts: /proc/self/fd is not kept open, and the root's device reveals nothing about its files."""
-    from eyespan.guard import Root, openat
+    """Disable a shortcut: the root's device reveals nothing about its files."""
+    from eyespan.guard import Root
 
     opened = Root.__init__
 
@@ -357,7 +357,6 @@ def take_the_long_way() -> None:
         self.device = -1
 
     Root.__init__ = open_root
-    openat.hold_handles = lambda: None
 
 
 def main() -> None:

@@ -4,9 +4,7 @@ import contextlib
 import ctypes
 import errno
 import os
-import select
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -122,7 +120,7 @@ def no_proc(monkeypatch):
 
 
 def test_the_open_table_is_the_same_table(held):
-    assert mounts._read_open_table() == TABLE.read_bytes()
+    assert mounts._read_table() == TABLE.read_bytes()
 
 
 def test_the_table_is_kept_open_by_one_descriptor():
@@ -145,7 +143,8 @@ def test_without_a_table_nothing_is_kept_open(no_proc):
 
 
 @mounting
-def test_a_new_mount_is_seen_at_once_through_the_open_table(held, no_proc, tmp_path):
+def test_a_new_mount_is_seen_through_the_open_table(held, no_proc, tmp_path, monkeypatch):
+    monkeypatch.setattr(mounts, "_FRESH_SECONDS", 0.0)
     file = str(tmp_path / "file")
     before = mounts.local_mount_point(file)
     with mounted(tmp_path):
@@ -180,43 +179,6 @@ def test_a_forked_process_and_its_parent_both_read_the_open_table(held, no_proc,
     assert (here, status) == (str(tmp_path), 0)
 
 
-def test_two_threads_that_look_at_once_both_see_a_change(held, monkeypatch):
-    """The kernel signals a change to one of them."""
-    mounts._mounts()
-    seen = []
-    other = threading.Thread(target=lambda: seen.append(mounts._mounts()))
-
-    def has_changed():
-        if other.ident is not None:
-            return False
-        other.start()
-        other.join(0.2)  # long enough for the other thread to return the old table, if nothing stops it
-        return True
-
-    monkeypatch.setattr(mounts, "_has_changed", has_changed)
-    monkeypatch.setattr(mounts, "_read_open_table", lambda: b"22 1 8:1 / /new rw - ext4 /dev/sda1 rw\n")
-
-    assert mounts._mounts() == [("/new", "8:1", True)]
-    other.join()
-    assert seen == [[("/new", "8:1", True)]]
-
-
-def test_a_table_that_changes_while_it_is_read_is_read_again(held, monkeypatch):
-    answers = iter([True, True, False])
-    monkeypatch.setattr(mounts, "_has_changed", lambda: next(answers))
-
-    assert mounts._read_open_table() == TABLE.read_bytes()
-    assert list(answers) == []
-
-
-def test_a_table_that_changes_all_the_time_is_read_a_limited_number_of_times(held, monkeypatch):
-    asked = []
-    monkeypatch.setattr(mounts, "_has_changed", lambda: asked.append(1) or True)
-
-    assert mounts._read_open_table() == TABLE.read_bytes()
-    assert len(asked) == mounts._MAX_READS
-
-
 def test_a_table_that_cannot_be_read_keeps_its_last_contents(held, monkeypatch):
     known = mounts._mounts()
 
@@ -227,17 +189,3 @@ def test_a_table_that_cannot_be_read_keeps_its_last_contents(held, monkeypatch):
     monkeypatch.setattr(mounts, "_FRESH_SECONDS", -1.0)
 
     assert mounts._mounts() == known != []
-
-
-def test_a_poll_that_fails_counts_as_no_change(held, monkeypatch):
-    class Poll:
-        def register(self, *_):
-            pass
-
-        def poll(self, _seconds):
-            raise OSError(errno.ENOMEM, "Cannot allocate memory")
-
-    monkeypatch.setattr(select, "poll", Poll)
-
-    assert not mounts._has_changed()
-    assert mounts._read_open_table() == TABLE.read_bytes()

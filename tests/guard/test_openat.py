@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import pytest
@@ -41,7 +39,7 @@ def test_openat2_is_available_if_a_call_succeeds(monkeypatch):
 @accelerated
 def test_the_accelerator_refuses_wrong_arguments(tmp_path):
     directory = os.open(tmp_path, os.O_RDONLY)
-    good = (directory, ".", True, b"", True, 0, -1, -1)
+    good = (directory, ".", True, b"", True, 0, -1)
     os.close(_native.open_beneath(*good).fd)
     for at, wrong, kind in (
         (0, "x", TypeError),
@@ -55,7 +53,6 @@ def test_the_accelerator_refuses_wrong_arguments(tmp_path):
         (3, "x", TypeError),
         (5, None, TypeError),
         (6, 1 << 70, OverflowError),
-        (7, None, TypeError),
     ):
         with pytest.raises(kind):
             _native.open_beneath(*good[:at], wrong, *good[at + 1 :])
@@ -200,132 +197,3 @@ def test_a_directory_never_hangs_if_its_file_system_is_local(tmp_path, monkeypat
     assert not openat.never_hangs(root.fd)
     root.close()
     assert not openat.never_hangs(root.fd)  # the descriptor is closed
-
-
-# --- the descriptor directory, /proc/self/fd -----------------------------------------------------------------------
-
-
-def replace_handles(monkeypatch, fd):
-    """Put another directory in the place of /proc/self/fd."""
-    monkeypatch.setattr(openat, "handles", fd)
-
-
-@by_handle
-def test_files_open_without_the_descriptor_directory(backend, make_guard, tmp_path, monkeypatch):
-    (tmp_path / "file").write_bytes(b"text")
-    guard = make_guard(tmp_path, backend=backend)
-    gone = os.dup(0)
-    os.close(gone)
-    for wrong in (-1, gone, 0):  # not open; closed by other code; another file, most often no directory
-        replace_handles(monkeypatch, wrong)
-        assert answer(guard, "file") == b"text"
-
-
-@by_handle
-def test_a_wrong_descriptor_directory_reveals_nothing(backend, make_guard, tmp_path, monkeypatch):
-    """Other code closed the descriptor and its number was used again: another file is opened there."""
-    (tmp_path / "root").mkdir()
-    (tmp_path / "root/file").write_bytes(b"text")
-    (tmp_path / "outside").mkdir()
-    for number in range(200):
-        (tmp_path / f"outside/{number}").write_bytes(b"secret")
-    guard = make_guard(tmp_path / "root", backend=backend)
-    outside = os.open(tmp_path / "outside", os.O_PATH)
-    replace_handles(monkeypatch, outside)
-    before = open_descriptors()
-
-    assert answer(guard, "file") == "NotFound"
-    assert leaked(before) == []
-    os.close(outside)
-
-
-FORKING = """
-import os, sys
-from eyespan import Workspace
-from eyespan.guard import openat
-
-workspace = Workspace(sys.argv[1], backend=sys.argv[2])
-tool = workspace.tool("forge")
-mine = openat.handles
-seen = tool.call({"path": "file"}).text
-assert "text" in seen
-child = os.fork()
-if child == 0:
-    good = False
-    try:
-        good = os.readlink(f"/proc/self/fd/{openat.handles}") == f"/proc/{os.getpid()}/fd"
-        more = [os.open(os.devnull, os.O_RDONLY) for _ in range(5)]  # the numbers are other than the parent's
-        good = good and tool.call({"path": "file"}).text == seen and tool.call({"path": "link"}).text == seen
-    finally:
-        os._exit(0 if good else 1)
-status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-assert openat.handles == mine and tool.call({"path": "file"}).text == seen
-sys.exit(status)
-"""
-
-
-@by_handle
-def test_a_forked_process_uses_its_own_descriptor_directory(backend, tmp_path):
-    (tmp_path / "file").write_bytes(b"text")
-    (tmp_path / "link").symlink_to("file")
-
-    # The walk reads in a thread, and Python 3.12 warns of a fork beside threads. The child only reads and exits.
-    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKING, str(tmp_path), backend]
-    done = subprocess.run(command, capture_output=True, text=True)
-
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_without_proc_there_is_no_descriptor_directory(monkeypatch):
-    def nothing(*_):
-        raise FileNotFoundError
-
-    replace_handles(monkeypatch, -1)
-    monkeypatch.setattr(os, "open", nothing)
-    openat.hold_handles()
-
-    assert openat.handles == -1
-
-    openat._hold_own_handles()  # nor does a forked process try again
-
-    assert openat.handles == -1
-
-
-def test_the_descriptor_directory_is_opened_once(monkeypatch):
-    replace_handles(monkeypatch, -1)
-    before = len(open_descriptors())
-    openat.hold_handles()
-    first = openat.handles
-    openat.hold_handles()
-
-    assert openat.handles == first >= 0
-    assert len(open_descriptors()) == before + 1
-    os.close(first)
-
-
-def test_two_threads_that_open_the_descriptor_directory_keep_one(monkeypatch):
-    replace_handles(monkeypatch, -1)
-    real, late = os.open, []
-
-    def slowly(*how):
-        monkeypatch.setattr(os, "open", real)
-        openat.hold_handles()  # what another thread does meanwhile
-        late.append(real(*how))
-        return late[0]
-
-    monkeypatch.setattr(os, "open", slowly)
-    openat.hold_handles()
-
-    assert os.readlink(f"/proc/self/fd/{openat.handles}") == f"/proc/{os.getpid()}/fd"
-    os.close(openat.handles)
-    with pytest.raises(OSError, match="Bad file descriptor"):
-        os.fstat(late[0])
-
-
-def test_an_inherited_descriptor_directory_is_replaced(monkeypatch, tmp_path):
-    parents = os.open(tmp_path, os.O_PATH)
-    replace_handles(monkeypatch, parents)
-    openat._hold_own_handles()
-
-    assert os.readlink(f"/proc/self/fd/{openat.handles}") == f"/proc/{os.getpid()}/fd"
-    os.close(openat.handles)

@@ -658,7 +658,6 @@ def test_without_proc_a_file_is_opened_by_name_once_more(make_guard, tmp_path, m
     (tmp_path / "file").write_bytes(b"top")
     (tmp_path / "link").symlink_to("directory/file")
     guard = make_guard(tmp_path, backend="walk")
-    monkeypatch.setattr(eyespan.guard.openat, "handles", -1)
     before = len(open_descriptors())
     monkeypatch.setattr(eyespan.guard, "os", NoProc())
 

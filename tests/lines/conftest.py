@@ -78,15 +78,12 @@ def small_index(request, monkeypatch):
     """Index with sizes a thousand times smaller; return the table of the cache."""
     monkeypatch.setattr(index, "MAX_BLOCKS", request.param)
     monkeypatch.setattr(index, "STRIDE", STRIDE)
-    monkeypatch.setattr(index, "LEAST_SCAN_BYTES", 2 * STRIDE)
-    monkeypatch.setattr(index, "MOST_SCAN_BYTES", 8 * STRIDE)
-    monkeypatch.setattr(index, "SAMPLE_BYTES", 16)
+    monkeypatch.setattr(index, "SCAN_BYTES", 4 * STRIDE)
     monkeypatch.setattr(index, "MIN_FILE_BYTES", 1)
     monkeypatch.setattr(LineReader, "block_bytes", 2 * STRIDE)
     monkeypatch.setattr(LineFinder, "cheap_bytes", STRIDE)
     monkeypatch.setattr(Source, "max_first_bytes", STRIDE)
-    monkeypatch.setattr(index, "RACY_NS", 0)
-    monkeypatch.setattr(index, "TRUST_GROWTH_BYTES", 1)
+    monkeypatch.setattr("eyespan.source.RACY_NS", 0)
     return index._indexes
 
 

@@ -48,12 +48,8 @@ def random_text(choose, size):
     return bytes(choose.choice(b"ab\n\n cdefghijklmnop") for _ in range(size))
 
 
-@pytest.mark.parametrize("trusting", [False, True])
-@pytest.mark.parametrize("seed", range(4))
-def test_no_change_of_a_file_gives_a_wrong_line(small_index, tmp_path, monkeypatch, seed, trusting, forge):
-    """A small file may change in any way; one large enough to trust its growth is read after each change."""
-    if not trusting:
-        monkeypatch.setattr(index, "TRUST_GROWTH_BYTES", 10**9)
+@pytest.mark.parametrize("seed", range(8))
+def test_no_change_of_a_file_gives_a_wrong_line(small_index, tmp_path, seed, forge):
     choose = random.Random(seed)
     path = tmp_path / "log"
     data = random_text(choose, 2000)
@@ -86,40 +82,17 @@ def test_no_change_of_a_file_gives_a_wrong_line(small_index, tmp_path, monkeypat
                 small_index.clear()
             case _:
                 pass
-        if step % 3 or trusting:
+        if step % 3:
             check_reads(forge, "log", data, choose)
         if len(data) > 6000:
             data = data[:2000]
             os.truncate(path, 2000)
 
 
-def test_following_a_log_reads_only_the_appended_lines(small_index, tmp_path, monkeypatch, forge):
-    path = tmp_path / "log"
-    path.write_bytes(b"".join(b"line %d\n" % n for n in range(2000)))
-    assert forge("log", tail=1).text == "line 1999\n"
-    scanned = []
-    scan = index._native.scan
-    monkeypatch.setattr(
-        index._native,
-        "scan",
-        lambda fd, start, end, stride: scanned.append(start) or scan(fd, start, end, stride),
-    )
-    (made,) = small_index.values()
-    covered = path.stat().st_size // made.stride * made.stride
-    with path.open("ab") as file:
-        file.write(b"".join(b"line %d\n" % n for n in range(2000, 3000)))
-
-    reply = forge("log", tail=2)
-
-    assert reply.text == "line 2998\nline 2999\n"
-    assert reply.structured["total_lines"] == 3000
-    assert min(scanned) == covered
-
-
 def test_a_known_line_is_found_without_a_scan(small_index, tmp_path, monkeypatch, forge):
     (tmp_path / "log").write_bytes(b"".join(b"line %d\n" % n for n in range(2000)))
     forge("log", start_line=1900, limit=1)
-    monkeypatch.setattr(index._native, "scan", None)  # any call would fail
+    monkeypatch.setattr(Indexer, "_scan", None)  # any call would fail
 
     assert forge("log", start_line=1500, limit=2).text == "line 1499\nline 1500\n"
 
@@ -136,20 +109,6 @@ def test_the_number_of_lines_is_returned_once_the_index_has_it(small_index, tmp_
 
     assert (bytes(before.data), before.total_lines) == (b"line 2\n", None)
     assert (bytes(after.data), after.total_lines) == (b"line 2\n", 2000)
-
-
-def test_a_scan_reads_as_much_as_all_before_it(small_index, tmp_path, monkeypatch, forge):
-    """A scan cannot be interrupted, so it has a limit; an early line costs little all the same."""
-    (tmp_path / "log").write_bytes(b"line\n" * 2000)
-    sizes = []
-    scan = index._native.scan
-    monkeypatch.setattr(index, "MAX_BLOCKS", 1 << 18)
-    monkeypatch.setattr(
-        index._native, "scan", lambda fd, start, end, stride: sizes.append(end - start) or scan(fd, start, end, stride)
-    )
-
-    assert forge("log", tail=1).structured["total_lines"] == 2000
-    assert [size // STRIDE for size in sizes] == [2, 2, 4, *[8] * 18, 4]
 
 
 def test_an_early_line_does_not_scan_the_whole_file(small_index, tmp_path, forge):
@@ -217,7 +176,7 @@ def test_an_index_that_cannot_be_read_is_an_error_of_the_read(file, open_source,
 
     source = open_source(file(b"line\n" * 100_000))
     made = Indexer(source, UTF8, CallContext())
-    monkeypatch.setattr(index._native, "scan", fails)
+    monkeypatch.setattr(os, "pread", fails)
 
     with pytest.raises(SystemFailure):
         made.end(source.size_bytes)

@@ -6,26 +6,23 @@ import errno
 import os
 import random
 import threading
+from dataclasses import replace
 
 import pytest
 
 from eyespan import Workspace
 from eyespan.caches import ENTRY_BYTES
 from eyespan.context import CallContext
-from eyespan.errors import SystemFailure
 from eyespan.guard.guarded_file import LocalFile
 from eyespan.lines import index
 from eyespan.lines.encodings import UTF8
 from eyespan.lines.index import Indexer
 
-MUCH_LATER = 2**62
-"""The start of a read so late that the times of the file are proof."""
-
 
 def test_another_read_uses_the_index(small_index, tmp_path, monkeypatch, forge):
     (tmp_path / "log").write_bytes(b"".join(b"line %d\n" % n for n in range(2000)))
     forge("log", tail=1)
-    monkeypatch.setattr(index._native, "scan", None)
+    monkeypatch.setattr(Indexer, "_scan", None)
 
     assert forge("log", start_line=1500, limit=1).text == "line 1499\n"
 
@@ -67,11 +64,12 @@ def test_an_endless_file_asked_again_and_again_takes_no_more_memory(tmp_path, mo
         file.write(b"text\n")
         file.truncate(1 << 40)
 
-    def counted(fd, start, end, stride):
-        return bytes((end - start) // stride * 4), end  # the counts of holes, without the seconds
+    def counted(self, start, end, stride):
+        return [0] * ((end - start) // stride)  # the counts of holes, without the seconds
 
-    monkeypatch.setattr(index._native, "scan", counted)
-    monkeypatch.setattr(index, "MOST_SCAN_BYTES", 1 << 30)
+    monkeypatch.setattr(Indexer, "_count", counted)
+    monkeypatch.setattr(index, "SCAN_BYTES", 1 << 30)
+    monkeypatch.setattr("eyespan.source.RACY_NS", 0)
     Workspace(tmp_path).tool("codex").call({"file_path": str(tmp_path / "holes"), "offset": 3})
 
     (made,) = index._indexes.values()
@@ -84,46 +82,57 @@ def test_an_endless_file_asked_again_and_again_takes_no_more_memory(tmp_path, mo
 
 @pytest.fixture
 def indexed(file, open_source, monkeypatch):
-    """A file, and an index of it that the cache trusts."""
-    monkeypatch.setattr(index, "RACY_NS", 0)
-    monkeypatch.setattr(index, "TRUST_GROWTH_BYTES", 1)
+    """A large file with old times, and the finder of its lines, which has an index of all of it."""
+    monkeypatch.setattr("eyespan.source.RACY_NS", 0)
+    monkeypatch.setattr(index, "MIN_FILE_BYTES", 1)
+    index._indexes.clear()
     source = open_source(file(b"line\n" * 200_000))
     made = Indexer(source, UTF8, CallContext())
     made.end(source.size_bytes)
-    return source, made.index
+    yield source, made
+    index._indexes.clear()
 
 
-def test_a_file_that_changed_during_the_scan_other_than_by_growing_is_not_cached(indexed):
-    source, found = indexed
+def test_the_index_of_a_file_that_did_not_change_is_cached(indexed):
+    source, made = indexed
+    made.save()
+
+    assert index._indexes.values() == [made.index]
+    assert Indexer(source, UTF8, CallContext()).index is made.index
+
+
+def test_the_index_of_a_file_with_young_times_is_not_cached(indexed, monkeypatch):
+    monkeypatch.setattr("eyespan.source.RACY_NS", 2**62)
+
+    indexed[1].save()
+
+    assert index._indexes.values() == []
+
+
+def test_an_index_of_a_file_that_changed_during_the_scan_is_not_cached(indexed):
+    source, made = indexed
     os.truncate(f"/proc/self/fd/{source.fd}", 10)
 
-    index.put(source, b"\n", found, MUCH_LATER)
+    made.save()
 
-    assert index.find(source, b"\n") is None
+    assert index._indexes.values() == []
 
 
-def test_an_index_whose_file_is_gone_from_its_server_is_not_cached(indexed, monkeypatch):
-    source, found = indexed
-
+@pytest.mark.parametrize("number", [errno.ESTALE, errno.EIO])
+def test_an_index_whose_file_has_no_status_any_more_is_not_cached(indexed, monkeypatch, number):
     def fails(_):
-        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+        raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(LocalFile, "status_now", fails)
-    index.put(source, b"\n", found, MUCH_LATER)
+    indexed[1].save()
 
-    assert len(index._indexes) == 0
+    assert index._indexes.values() == []
 
 
-def test_an_index_whose_file_cannot_be_sampled_is_neither_cached_nor_trusted(indexed, monkeypatch):
-    source, found = indexed
-    index.put(source, b"\n", found, MUCH_LATER)
-    assert index.find(source, b"\n") is not None
+def test_an_index_of_another_line_feed_is_not_used(indexed):
+    source, made = indexed
+    made.save()
 
-    def unreadable(*_):
-        raise SystemFailure("", errno.EIO)
+    other = Indexer(source, replace(UTF8, newline=b"\n\0"), CallContext())
 
-    monkeypatch.setattr(index, "fingerprint", unreadable)
-    source.size_bytes += 1
-    assert index.find(source, b"\n") is None
-    index.put(source, b"\n", found, MUCH_LATER)
-    assert len(index._indexes) == 0
+    assert other.index.covered == 0

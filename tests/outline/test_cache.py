@@ -38,7 +38,7 @@ def _write(path: Path, text: str) -> None:
 
 def test_an_unchanged_file_is_parsed_once(stored, call, tmp_path, monkeypatch):
     _write(tmp_path / "root/a.py", SOURCE)
-    monkeypatch.setattr(cache, "RACY_NS", -(2**62))
+    monkeypatch.setattr("eyespan.source.RACY_NS", -(2**62))
     first = call("a.py::secret_name_7")
     monkeypatch.setattr(isolated, "outline_in_worker", None)
 
@@ -55,7 +55,7 @@ def test_a_changed_file_has_a_new_outline(stored, call, tmp_path):
 
 
 def test_the_memory_is_bounded(stored, call, tmp_path, monkeypatch):
-    monkeypatch.setattr(cache, "RACY_NS", -(2**62))
+    monkeypatch.setattr("eyespan.source.RACY_NS", -(2**62))
     for n in range(6):
         _write(tmp_path / f"root/{n}.py", SOURCE)
         call(f"{n}.py", outline=True)

@@ -45,9 +45,9 @@ from eyespan.errors import (
     WindowTooLarge,
 )
 from eyespan.lines import index
-from eyespan.lines.index import RACY_NS
 from eyespan.memory import Ledger
 from eyespan.model import MIB, Block, Limits, Lines, ReadRequest, Tail
+from eyespan.source import RACY_NS
 from eyespan.sources import cache as source_cache
 from eyespan.sources import members, nested, streams, tars
 from eyespan.sources.members import DIRECTORY, FILE, TOO_LONG_NAME, Contents, MemberEntry, split_member

@@ -114,10 +114,17 @@ DEFECTS = (
     ),
     Defect(
         name="an index of a file that changed during the scan is cached",
-        file=f"{SRC}/lines/index.py",
-        old="    if not same and (now.st_size <= was.st_size or not source.is_file):\n",
-        new="    if False:\n",
+        file=f"{SRC}/source.py",
+        old="            return not self.changed()\n",
+        new="            return True\n",
         tests=f"{CACHE} -k changed_during",
+    ),
+    Defect(
+        name="an index of a file whose times prove nothing is cached",
+        file=f"{SRC}/source.py",
+        old="> since_ns - RACY_NS:",
+        new="> since_ns + 2**63:",
+        tests=f"{CACHE} -k young_times",
     ),
     # --- old workbooks ---
     Defect(

@@ -23,17 +23,17 @@ try:
     if environ.get("EYESPAN_PURE") == "1":
         raise ImportError("EYESPAN_PURE")
     from eyespan._native import _fast
-    from eyespan._native._fast import REVISION, count, nth, number, scan
+    from eyespan._native._fast import REVISION, count, nth, number
 
     # The number in fast.c changes with the contract: an editable install may have an older build.
-    if REVISION != 21:
+    if REVISION != 22:
         raise ImportError("built from other sources")
     BACKEND = "c"
     open_beneath = getattr(_fast, "open_beneath", None)  # Linux only
     weigh_words = _fast.weigh_words
 except Exception:  # a build for another platform can fail in any way, and the twin always works
-    from eyespan._native.pure import count, nth, number, scan
+    from eyespan._native.pure import count, nth, number
 
     BACKEND = "python"
 
-__all__ = ["BACKEND", "count", "nth", "number", "open_beneath", "scan", "weigh_words"]
+__all__ = ["BACKEND", "count", "nth", "number", "open_beneath", "weigh_words"]

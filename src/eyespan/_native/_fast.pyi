@@ -7,7 +7,6 @@ class Opened:
 
     fd: int
     readable: bool
-    plain: bool
     pseudo: bool
     type: int
     name: bytes | None
@@ -22,7 +21,6 @@ class Opened:
 
 def count(data: bytes | bytearray | memoryview, start: int = 0, end: int | None = None) -> int: ...
 def nth(data: bytes | bytearray | memoryview, n: int, start: int = 0) -> int: ...
-def scan(fd: int, offset: int, end: int, stride: int = 65536) -> tuple[bytes, int]: ...
 def number(
     data: bytes | bytearray | memoryview,
     first: int,
@@ -35,6 +33,6 @@ def number(
     totals: Mapping[int, int] = ...,
 ) -> tuple[str, int]: ...
 def open_beneath(
-    directory: int, path: str | bytes, follow: bool, types: bytes, stay: bool, most: int, device: int, handles: int, /
+    directory: int, path: str | bytes, follow: bool, types: bytes, stay: bool, most: int, device: int, /
 ) -> Opened: ...
 def weigh_words(text: str, weights: bytes, /) -> int: ...

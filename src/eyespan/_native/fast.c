@@ -16,8 +16,6 @@
 #include <structmember.h>
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,17 +37,11 @@
 #endif
 
 enum {
-    REVISION = 21,          /* _native/__init__.py refuses a build of another contract */
-    BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones exceed the processor's cache */
-    CHUNK = 4 << 20,        /* the largest piece that a thread takes */
-    LEAST_CHUNK = 256 << 10,
-    SPAN = 1 << 30,         /* bytes counted before the array of counts grows */
-    SPAN_COUNTS = 1 << 20,
+    REVISION = 22,          /* _native/__init__.py refuses a build of another contract */
     FREE_LOCK_ABOVE = 64 << 10,
     LABEL_AT_MOST = 240, /* bytes of lead, number and mark */
     SLACK = 16,          /* copy() may write so many bytes too many */
 };
-static const int64_t TWO_THREADS_ABOVE = 4 << 20; /* starting a thread takes as long as reading half a megabyte */
 
 typedef unsigned char byte;
 
@@ -371,117 +363,6 @@ static __attribute__((noinline)) enum outcome number_lines(const byte *p, const 
     return DONE;
 }
 
-/* ---- Scanning a file. Threads take chunks from one queue, because halves of a file seldom take the same time. */
-
-struct span {
-    int fd;
-    int64_t from, end; /* bytes of the file */
-    uint32_t stride;
-    int64_t chunk;    /* bytes, a multiple of the stride */
-    uint32_t *counts; /* one for each stride, zero at first; each is written by one thread only */
-    _Atomic int64_t next;
-    /* The first offset at which the file ended or could not be read, and the error; under the lock. */
-    pthread_mutex_t lock;
-    int64_t stop;
-    int error;
-};
-
-struct reader {
-    struct span *span;
-    byte *block;
-};
-
-static void end_span(struct span *span, int64_t at, int error) {
-    pthread_mutex_lock(&span->lock);
-    if (at < span->stop) {
-        span->stop = at;
-        span->error = error;
-    }
-    pthread_mutex_unlock(&span->lock);
-}
-
-/* Counts one chunk; returns 0 if there is nothing to read after it. */
-static int scan_chunk(struct span *span, byte *block, int64_t at, int64_t end) {
-    uint32_t *count = span->counts + (at - span->from) / span->stride;
-    uint32_t left = span->stride; /* of this stride */
-    while (at < end) {
-        size_t want = end - at < BLOCK ? (size_t)(end - at) : BLOCK;
-        ssize_t got = pread(span->fd, block, want, (off_t)at);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0 || (size_t)got > want) {
-            end_span(span, at, got == 0 ? 0 : got < 0 ? errno : EIO);
-            return 0;
-        }
-        at += got;
-        for (const byte *p = block, *stop = p + got; p < stop;) {
-            size_t step = left < (size_t)(stop - p) ? left : (size_t)(stop - p);
-            *count += (uint32_t)count_feeds(p, step);
-            p += step;
-            left -= (uint32_t)step;
-            if (left == 0) {
-                count++;
-                left = span->stride;
-            }
-        }
-    }
-    return 1;
-}
-
-/* Takes chunks until none is left; runs without the interpreter lock, on either thread. */
-static void *scan_chunks(void *argument) {
-    struct reader *reader = argument;
-    struct span *span = reader->span;
-    while (1) {
-        int64_t at = atomic_fetch_add(&span->next, span->chunk);
-        if (at >= span->end)
-            return NULL;
-        if (!scan_chunk(span, reader->block, at, span->end - at < span->chunk ? span->end : at + span->chunk))
-            atomic_store(&span->next, span->end);
-    }
-}
-
-static void scan_span(struct span *span, byte *blocks) {
-    struct reader readers[2] = {{span, blocks}, {span, blocks + BLOCK}};
-    pthread_t second;
-    int apart = span->end - span->from > TWO_THREADS_ABOVE;
-    apart = apart && pthread_create(&second, NULL, scan_chunks, &readers[1]) == 0;
-    scan_chunks(&readers[0]);
-    if (apart)
-        pthread_join(second, NULL);
-}
-
-/* Scans on from `at` to `end`; the counts grow by a span at a time. Returns an error number. */
-static int scan_file(int fd, int64_t *at, int64_t end, uint32_t stride, byte *blocks, uint32_t **counts, size_t *used) {
-    int64_t chunk = (end - *at) / 16; /* smaller for a small file, or one thread would wait for the other */
-    chunk = chunk < LEAST_CHUNK ? LEAST_CHUNK : chunk < CHUNK ? chunk : CHUNK;
-    chunk = chunk / stride > 1 ? chunk / stride * (int64_t)stride : stride;
-    int64_t most = SPAN / chunk > 1 ? SPAN / chunk * chunk : chunk;
-    if (most / stride > SPAN_COUNTS)
-        most = (int64_t)SPAN_COUNTS * stride;
-    while (*at < end) {
-        int64_t to = end - *at < most ? end : *at + most;
-        size_t strides = (size_t)((to - *at + stride - 1) / stride);
-        uint32_t *more =
-            *used + strides <= SIZE_MAX / 8 ? realloc(*counts, (*used + strides) * sizeof **counts) : NULL;
-        if (more == NULL)
-            return ENOMEM;
-        *counts = more;
-        memset(more + *used, 0, strides * sizeof *more);
-        struct span span = {.fd = fd, .from = *at, .end = to, .stride = stride, .chunk = chunk,
-                            .counts = more + *used, .next = *at, .lock = PTHREAD_MUTEX_INITIALIZER, .stop = to};
-        scan_span(&span, blocks);
-        pthread_mutex_destroy(&span.lock);
-        if (span.error)
-            return span.error;
-        *used += (size_t)((span.stop - *at + stride - 1) / stride);
-        *at = span.stop;
-        if (span.stop < to)
-            break;
-    }
-    return 0;
-}
-
 /* ---- Opening beneath a directory, for the guard; guard/openat.py has the same in Python. */
 
 #ifdef __linux__
@@ -503,7 +384,6 @@ struct opened {
     PyObject_HEAD
     int fd;        /* -1 for anything but a directory or a regular file of a real file system */
     char readable; /* otherwise O_PATH: a directory, or a file that Python checks and opens */
-    char plain;    /* readable, and its name is the requested one */
     char pseudo;   /* belongs to a file system of kernel state */
     unsigned type; /* of the file system, from statfs(2); 0: not looked up */
     PyObject *name; /* its name in /proc; None: there was no link, so the requested name is right */
@@ -540,18 +420,6 @@ static int note_status(struct opened *out, const struct stat *status) {
            count_nanoseconds(&status->st_ctim, &out->changed_ns);
 }
 
-/* Returns 1 if no part of a path is empty, `.` or `..`. */
-static int spells_plainly(const char *path) {
-    for (;; path++) {
-        size_t dots = path[0] != '.' ? 0 : path[1] != '.' ? 1 : 2;
-        if (path[dots] == '/' || path[dots] == '\0')
-            return 0;
-        path = strchr(path, '/');
-        if (path == NULL)
-            return 1;
-    }
-}
-
 /* The arguments of a call. */
 struct wanted {
     int directory, follow;
@@ -561,7 +429,6 @@ struct wanted {
     size_t types_count;
     size_t most;    /* a file of fewer bytes is read at once */
     int64_t device; /* has real files only, so the type of its file system is not looked up; -1: none */
-    int handles;    /* /proc/self/fd, held open for reopening; -1: by the whole path, which takes longer */
 };
 
 /* Writes the path of a descriptor in /proc; snprintf would take a tenth of a microsecond. */
@@ -576,18 +443,6 @@ static void name_handle(char link[40], int handle) {
     while (count)
         *to++ = digits[--count];
     *to = '\0';
-}
-
-/* Opens the file of an O_PATH descriptor for reading. O_NONBLOCK: a lease must not block. */
-static int open_again(int handles, const char *link) {
-    const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    if (handles >= 0) {
-        int fd = openat(handles, link + sizeof HANDLES - 1, flags);
-        /* Otherwise other code closed this descriptor, and its number is free or belongs to another file. */
-        if (fd >= 0 || (errno != EBADF && errno != ENOTDIR && errno != ENOENT))
-            return fd;
-    }
-    return open(link, flags);
 }
 
 /* Finds, checks and only then opens for reading; returns 0 or an errno. Runs without the interpreter lock. */
@@ -626,7 +481,7 @@ static int open_beneath(const struct wanted *wanted, struct opened *out, struct 
         return 0;
     }
     if (S_ISREG(found.st_mode) && !out->pseudo) {
-        int fd = open_again(wanted->handles, link);
+        int fd = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); /* O_NONBLOCK: a lease must not block */
         if (fd < 0 || fstat(fd, &opened))
             error = errno;
         else if (!S_ISREG(opened.st_mode) || opened.st_dev != found.st_dev || opened.st_ino != found.st_ino)
@@ -634,7 +489,6 @@ static int open_beneath(const struct wanted *wanted, struct opened *out, struct 
         else if (note_status(out, &opened)) {
             out->fd = fd;
             out->readable = 1;
-            out->plain = spells_plainly(wanted->path);
             size_t most = wanted->most < SMALL_FILE ? wanted->most : SMALL_FILE;
             if (opened.st_size > 0 && (uint64_t)opened.st_size < most) {
                 /* One byte more is requested, to check the size. If it is wrong, the caller reads again. */
@@ -844,58 +698,11 @@ static PyObject *py_number(PyObject *module, PyObject *const *args, Py_ssize_t c
     return answer != NULL ? Py_BuildValue("Nn", answer, (Py_ssize_t)cut) : NULL;
 }
 
-static PyObject *py_scan(PyObject *module, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"fd", "offset", "end", "stride", NULL};
-    int fd;
-    long long offset, end, stride = 65536;
-    (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "iLL|L:scan", names, &fd, &offset, &end, &stride))
-        return NULL;
-    if (stride < 1 || stride > UINT32_MAX) {
-        PyErr_SetString(PyExc_ValueError, "stride must be in 1..4294967295");
-        return NULL;
-    }
-    if (end > INT64_MAX / 2)
-        end = INT64_MAX / 2; /* no file is as long, and sums of offsets cannot overflow */
-    if (offset >= end)
-        return Py_BuildValue("NL", PyBytes_FromStringAndSize("", 0), offset);
-    if (offset < 0) {
-        errno = EINVAL;
-        return PyErr_SetFromErrno(PyExc_OSError);
-    }
-    void *blocks; /* at a page border: reading into any other block takes a sixth longer */
-    if (posix_memalign(&blocks, 4096, 2 * BLOCK))
-        return PyErr_NoMemory();
-    uint32_t *counts = NULL;
-    size_t used = 0;
-    int64_t at = offset;
-    int error;
-    Py_BEGIN_ALLOW_THREADS
-    error = scan_file(fd, &at, end, (uint32_t)stride, blocks, &counts, &used);
-    Py_END_ALLOW_THREADS
-    free(blocks);
-    PyObject *answer = NULL;
-    if (error == ENOMEM)
-        PyErr_NoMemory();
-    else if (error) {
-        errno = error;
-        PyErr_SetFromErrno(PyExc_OSError);
-    } else {
-        /* Not "y#": built with the headers of Python 3.13, it raises SystemError in 3.11 and 3.12. */
-        const char *packed = used ? (const char *)counts : "";
-        PyObject *bytes = PyBytes_FromStringAndSize(packed, (Py_ssize_t)(used * sizeof *counts));
-        answer = Py_BuildValue("NL", bytes, (long long)at);
-    }
-    free(counts);
-    return answer;
-}
-
 #ifdef __linux__
 #define MEMBER(name, type, field) {name, type, offsetof(struct opened, field), READONLY, NULL}
 static PyMemberDef opened_members[] = {
     MEMBER("fd", T_INT, fd),
     MEMBER("readable", T_BOOL, readable),
-    MEMBER("plain", T_BOOL, plain),
     MEMBER("pseudo", T_BOOL, pseudo),
     MEMBER("type", T_UINT, type),
     MEMBER("name", T_OBJECT, name),
@@ -949,20 +756,19 @@ static int spell_path(PyObject *path, const char **to) {
 }
 
 static PyObject *py_open_beneath(PyObject *module, PyObject *const *args, Py_ssize_t count) {
-    if (count != 8) {
-        PyErr_SetString(PyExc_TypeError, "open_beneath takes eight arguments");
+    if (count != 7) {
+        PyErr_SetString(PyExc_TypeError, "open_beneath takes seven arguments");
         return NULL;
     }
     const char *path;
     char *types;
     Py_ssize_t types_size, most = PyLong_AsSsize_t(args[5]);
-    long directory = PyLong_AsLong(args[0]), handles = PyLong_AsLong(args[7]);
+    long directory = PyLong_AsLong(args[0]);
     struct wanted wanted = {.follow = PyObject_IsTrue(args[2]), .stay = PyObject_IsTrue(args[4])};
     wanted.device = PyLong_AsLongLong(args[6]);
     if (PyErr_Occurred() || !spell_path(args[1], &path) || PyBytes_AsStringAndSize(args[3], &types, &types_size))
         return NULL;
     wanted.directory = directory >= 0 && directory <= INT_MAX ? (int)directory : -1;
-    wanted.handles = handles >= 0 && handles <= INT_MAX ? (int)handles : -1;
     wanted.path = path;
     wanted.types = (const void *)types;
     wanted.types_count = (size_t)types_size / sizeof *wanted.types;
@@ -1004,7 +810,6 @@ static PyMethodDef functions[] = {
     {"nth", (PyCFunction)(void (*)(void))py_nth, METH_VARARGS | METH_KEYWORDS, NULL},
     {"number", (PyCFunction)(void (*)(void))py_number, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"weigh_words", (PyCFunction)(void (*)(void))py_weigh_words, METH_FASTCALL, NULL},
-    {"scan", (PyCFunction)(void (*)(void))py_scan, METH_VARARGS | METH_KEYWORDS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

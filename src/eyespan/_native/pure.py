@@ -1,23 +1,16 @@
 """The inner loops of reading text in pure Python, for installations without a C compiler.
 
-`count` and `nth` search line feeds in a block, `scan` in an open file; `number` puts
-numbers before lines. The C twin has the same names, the same arguments and, byte for
-byte, the same results. Data is bytes, bytearray or a contiguous memoryview.
+`count` and `nth` search line feeds in a block, `number` puts numbers before lines. The C twin has the same names, the
+same arguments and, byte for byte, the same results. Data is bytes, bytearray or a contiguous memoryview.
 """
 
 from __future__ import annotations
 
-import errno
-import os
-from array import array
 from collections.abc import Mapping
 
 from eyespan._native.cuts import cut_bytes
 
 _NONE_CUT: Mapping[int, int] = {}
-
-# The size of one system call: smaller blocks pay for the calls, larger ones exceed the processor's cache.
-BLOCK_BYTES = 1 << 20
 
 
 def count(data: bytes | bytearray | memoryview, start: int = 0, end: int | None = None) -> int:
@@ -47,59 +40,6 @@ def nth(data: bytes | bytearray | memoryview, n: int, start: int = 0) -> int:
     for _ in range(n):
         at = data.find(10, at + 1)
     return at + 1
-
-
-def scan(fd: int, offset: int, end: int, stride: int = 65536) -> tuple[bytes, int]:
-    """Count the line feeds of an open file from `offset` up to `end`, one count for every `stride` bytes.
-
-    Return the counts as native uint32, the last one possibly of a shorter piece, and the offset at which reading
-    stopped: `end`, or the end of the file if that comes first. The position of the file is not used and does not move.
-    One call cannot be interrupted: divide a long file at multiples of `stride`.
-
-    Raises:
-        OSError: the file cannot be read at an offset.
-        ValueError: `stride` is not in 1..4294967295, the most a count can hold.
-    """
-    if not 1 <= stride <= 0xFFFFFFFF:
-        raise ValueError("stride must be in 1..4294967295")
-    if offset < 0 and offset < end:
-        # preadv itself takes -1 for the position of the file.
-        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-    counts = array("I")
-    block = bytearray(max(0, min(BLOCK_BYTES, end - offset)))
-    filled = newlines = 0
-    with memoryview(block) as view:
-        while offset < end:
-            got = _read_at(fd, view[: end - offset], offset)
-            if not got:
-                break
-            offset += got
-            at = 0
-            while at < got:
-                upto = min(got, at + stride - filled)
-                newlines += block.count(10, at, upto)
-                filled += upto - at
-                at = upto
-                if filled == stride:
-                    counts.append(newlines)
-                    filled = newlines = 0
-    if filled:
-        counts.append(newlines)
-    return counts.tobytes(), offset
-
-
-if hasattr(os, "preadv"):
-
-    def _read_at(fd: int, view: memoryview, offset: int) -> int:
-        return os.preadv(fd, [view], offset)
-
-else:  # Windows has no positioned read, so the position of the file moves
-
-    def _read_at(fd: int, view: memoryview, offset: int) -> int:
-        os.lseek(fd, offset, os.SEEK_SET)
-        data = os.read(fd, len(view))
-        view[: len(data)] = data
-        return len(data)
 
 
 def number(

@@ -83,8 +83,6 @@ class Guard:
         self.backend = choose_backend() if backend == "auto" else backend
         if self.backend not in BACKENDS:
             raise ValueError(f"no guard backend {backend!r}; there are {', '.join(BACKENDS)}")
-        if self.backend in ("openat2", "walk"):
-            openat.hold_handles()
         self._never_blocks = never_blocks
         self.context = context
         self.ignore = ignore
@@ -139,24 +137,18 @@ class Guard:
                 remote.path = remote.canonical = self.address(root, remote.path)
                 return remote
             if self.backend == "openat2":
-                asked = path if self.context is None else None
-                found = openat.find(self.local_roots, root, rest, follow, self._never_blocks, asked)
+                found = openat.find(self.local_roots, root, rest, follow, self._never_blocks)
             else:
                 found = tree.find(self, root, rest, follow)
-            if isinstance(found, LocalFile):
-                source = found
-                where = root
-            else:
-                where = found.root
-                try:
-                    source = self._open_found(found, path, rest)
-                finally:
-                    close_fd(found.fd)
+            try:
+                source = self._open_found(found, path, rest)
+            finally:
+                close_fd(found.fd)
         except (OSError, ReadError) as error:
             raise _with_paths(error, path, self.address(root, rest)) from None
         if len(self.roots) > 1:
             source.path = self.address(root, rest)
-            source.canonical = self.address(where, source.canonical)
+            source.canonical = self.address(found.root, source.canonical)
         return source
 
     def _open_remote(self, root: Root, rest: str, path: str) -> Source:
@@ -292,13 +284,6 @@ def _reopen(found: BackendResult, path: str) -> tuple[int, Status]:
 
 def _open_handle(found: BackendResult) -> int:
     """Return a descriptor for reading. O_NONBLOCK: a lease or a pipe must not block the open."""
-    if openat.handles >= 0:
-        try:
-            return os.open(str(found.fd), _READ, dir_fd=openat.handles)
-        except OSError as error:
-            # As in fast.c: other code of this process may have closed `handles`.
-            if error.errno not in (errno.EBADF, errno.ENOTDIR, errno.ENOENT):
-                raise
     try:
         return os.open(f"/proc/self/fd/{found.fd}", _READ)
     except FileNotFoundError:

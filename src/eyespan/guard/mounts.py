@@ -3,16 +3,13 @@
 A mount that does not respond blocks every process that touches it; `blocking` does that in threads.
 
 The table is read when a mount is looked up, and again when it is older than a second. A process that is about to enter
-a sandbox without /proc keeps it open (`keep_table_open`); then it is also read again as soon as the kernel signals a
-change. Forked processes share that signal: one of them sees it, the others read the table within the second.
+a sandbox without /proc keeps it open (`keep_table_open`).
 """
 
 from __future__ import annotations
 
 import os
-import select
 import time
-from _thread import allocate_lock
 from collections.abc import Callable, Hashable
 
 from eyespan.guard.filesystems import LOCAL_NAMES
@@ -28,13 +25,10 @@ _FRESH_SECONDS = 1.0
 """Reading the table takes 50 us and more. A path on a newer mount is its own key until then."""
 _table: tuple[float, list[Mount]] = (float("-inf"), [])
 _table_fd = -1
-_lock = allocate_lock()
-_MAX_READS = 4
-"""A table that changes while it is read is read again, at most this often."""
 
 
 def keep_table_open() -> None:
-    """Keep the mount table open, for a process that is about to lose access to /proc. Later reads are up to date."""
+    """Keep the mount table open, for a process that is about to lose access to /proc. It can be read later."""
     global _table_fd
     if _table_fd < 0:
         try:
@@ -73,31 +67,13 @@ def _mounts_above(path: str) -> list[Mount]:
     return sorted(found.values())
 
 
-def _renew_lock() -> None:
-    """Replace the lock in a forked process: a thread of the parent may hold it forever."""
-    global _lock
-    _lock = allocate_lock()
-
-
-if hasattr(os, "register_at_fork"):  # pragma: no branch  (only Windows lacks it: nothing forks there)
-    os.register_at_fork(after_in_child=_renew_lock)
-
-
 def _mounts() -> list[Mount]:
     """Return all mounts in the order of the table: later ones cover earlier ones."""
-    if _table_fd < 0:
-        return _parsed_table(_read_table)
-    # The kernel signals a change once. Without the lock, another thread would get neither the signal nor the new table.
-    with _lock:
-        return _parsed_table(_read_open_table, is_stale=_has_changed())
-
-
-def _parsed_table(read: Callable[[], bytes], *, is_stale: bool = False) -> list[Mount]:
     global _table
     now = time.monotonic()
-    if is_stale or now - _table[0] > _FRESH_SECONDS:
+    if now - _table[0] > _FRESH_SECONDS:
         try:
-            data = read()
+            data = _read_table()
         except OSError:
             # Another system, no /proc, or out of reach: the last known table is the best guess.
             _table = (now, _table[1])
@@ -113,36 +89,16 @@ def _parsed_table(read: Callable[[], bytes], *, is_stale: bool = False) -> list[
 
 
 def _read_table() -> bytes:
-    """Raises: OSError."""
-    fd = os.open(_TABLE, os.O_RDONLY | os.O_CLOEXEC)
+    """Read by position, because forked processes share the descriptor and its file offset. Raises: OSError."""
+    fd = _table_fd if _table_fd >= 0 else os.open(_TABLE, os.O_RDONLY | os.O_CLOEXEC)
     try:
         data = b""
-        while piece := os.read(fd, 1 << 16):
+        while piece := os.pread(fd, 1 << 16, len(data)):
             data += piece
         return data
     finally:
-        close_fd(fd)
-
-
-def _read_open_table() -> bytes:
-    """Read by position, because forked processes share the descriptor and its file offset. Raises: OSError."""
-    for _ in range(_MAX_READS):
-        data = b""
-        while piece := os.pread(_table_fd, 1 << 16, len(data)):
-            data += piece
-        if not _has_changed():
-            break
-    return data
-
-
-def _has_changed() -> bool:
-    """Return True if something was mounted or unmounted after the last call."""
-    poll = select.poll()
-    poll.register(_table_fd, select.POLLPRI)
-    try:
-        return bool(poll.poll(0))
-    except OSError:
-        return False  # no memory to ask; the table is read within the second all the same
+        if fd != _table_fd:
+            close_fd(fd)
 
 
 def _unescape(text: str) -> str:

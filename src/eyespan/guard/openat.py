@@ -28,37 +28,6 @@ _PSEUDO_TYPES = b"".join([number.to_bytes(4, sys.byteorder) for number in PSEUDO
 """In the form that the accelerator takes. The `array` module would do the same, but takes 2 ms to import."""
 
 PROC = "/proc/self/fd"
-handles = -1
-"""A descriptor of /proc/self/fd, or -1. Opening what a descriptor refers to through it takes a tenth less time than by
-the full path. A forked process must not look into its parent's, so it opens its own."""
-
-
-def hold_handles() -> None:
-    """Open `handles` if possible."""
-    global handles
-    if handles >= 0:
-        return
-    try:
-        fd = os.open(PROC, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError:
-        return  # no /proc, or no descriptor left: the full path is used instead
-    if handles < 0:
-        handles = fd
-    else:
-        close_fd(fd)  # another thread was faster
-
-
-def _hold_own_handles() -> None:
-    global handles
-    inherited, handles = handles, -1
-    if inherited >= 0:
-        close_fd(inherited)
-        hold_handles()
-
-
-if hasattr(os, "register_at_fork"):  # pragma: no branch  (only Windows lacks it: nothing forks there)
-    os.register_at_fork(after_in_child=_hold_own_handles)
-
 
 _UNDECIDED = (errno.EXDEV, errno.EAGAIN, errno.ELOOP)
 """The errors after which `walk` decides. EAGAIN: directories are renamed all the time somewhere, which does not affect
@@ -75,7 +44,7 @@ def available() -> bool:
     except OSError:
         return False
     try:
-        close_fd(_native.open_beneath(here, b".", True, _PSEUDO_TYPES, True, 0, -1, -1).fd)
+        close_fd(_native.open_beneath(here, b".", True, _PSEUDO_TYPES, True, 0, -1).fd)
     except OSError:
         return False
     finally:
@@ -110,7 +79,7 @@ def open_local_directory(path: str) -> tuple[int, str] | None:
         base = os.open(point, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             raw = os.fsencode(rest) or b"."
-            found = _native.open_beneath(base, raw, True, b"", True, 0, -1, -1)
+            found = _native.open_beneath(base, raw, True, b"", True, 0, -1)
             fd = found.fd
         finally:
             close_fd(base)
@@ -123,13 +92,10 @@ def open_local_directory(path: str) -> tuple[int, str] | None:
     return None
 
 
-def find(
-    roots: Sequence[Root], root: Root, rest: str, follow: bool = True, one_mount: bool = False, asked: str | None = None
-) -> BackendResult | LocalFile:
+def find(roots: Sequence[Root], root: Root, rest: str, follow: bool = True, one_mount: bool = False) -> BackendResult:
     """Find what `rest` names beneath `root`, like `walk.find`; open a regular file for reading if no link led to it.
 
-    `one_mount` finds only what is on the mount of the root itself and touches no other. With `asked`, a file of a real
-    file system whose canonical path is exactly `rest` is returned as an opened source, because its name was checked.
+    `one_mount` finds only what is on the mount of the root itself and touches no other.
 
     Raises: OSError, OutsideRoot; with `one_mount` also WouldBlock, if the kernel alone cannot decide.
     """
@@ -138,15 +104,13 @@ def find(
         raw = rest if rest.isascii() else os.fsencode(rest)
         device = root.device if root.never_hangs else -1
         opened = _native.open_beneath(
-            root.fd, raw or ".", follow, _PSEUDO_TYPES, one_mount, LocalFile.max_first_bytes, device, handles
+            root.fd, raw or ".", follow, _PSEUDO_TYPES, one_mount, LocalFile.max_first_bytes, device
         )
     except OSError as error:
         # ENAMETOOLONG: /proc gives no name longer than a page, counted from the top of the machine.
         if error.errno in (*_UNDECIDED, errno.ENAMETOOLONG):
             return _walk(roots, root, rest, follow, one_mount)
         raise
-    if asked is not None and opened.plain:
-        return LocalFile(opened.fd, opened, asked=asked, path=rest, canonical=rest, first_bytes=opened.head)
     try:
         canonical = _canonical_path(rest) if opened.name is None else _path_below(root, os.fsdecode(opened.name))
     except BaseException:

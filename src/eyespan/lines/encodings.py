@@ -38,11 +38,11 @@ class Encoding:
     has_lines: bool = True
     """Lines can be found in its bytes; a text in another encoding is decoded whole."""
 
-    def count(self, block: bytes) -> int:
-        """Return the number of line feeds in an aligned block."""
+    def count(self, block: bytes, start: int = 0, end: int | None = None) -> int:
+        """Return the number of line feeds in an aligned block, or in an aligned part of it."""
         if self.unit_bytes == 1:
-            return _native.count(block)
-        return block.decode(self.name, "replace").count("\n")
+            return _native.count(block, start, end)
+        return block[start:end].decode(self.name, "replace").count("\n")
 
     def nth(self, block: bytes, n: int, start: int = 0) -> int:
         """Return the offset just after the n-th line feed from `start` on in an aligned block, or -1."""

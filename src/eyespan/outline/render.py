@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from eyespan.outline.model import Outline, Symbol, shortened
-from eyespan.search import first_true
 from eyespan.tokens import estimate
 
 SIGNATURE_CHARS = 80
@@ -77,5 +77,5 @@ def _first_rows(rows: Sequence[str], tokens: int, total: int) -> str:
     def exceeds(count: int) -> bool:
         return estimate(_listing(rows[:count], total - count)) > tokens
 
-    count = first_true(2, len(rows) + 1, exceeds) - 1
+    count = bisect_left(range(2, len(rows) + 1), True, key=exceeds) + 1
     return _listing(rows[:count], total - count)

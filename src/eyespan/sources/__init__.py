@@ -6,6 +6,7 @@ member that a request names. Names in an archive are subject to the same policy 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 
 from eyespan.context import CallContext
@@ -69,8 +70,9 @@ def read_contents(source: Source, context: CallContext) -> Contents:
     """
     contents = cache.find_contents(source)
     if contents is None:
+        started_ns = time.time_ns()
         contents = (zips if archive(source.first_bytes) == "zip" else tars).read_contents(source, context)
-        cache.store_contents(source, contents)
+        cache.store_contents(source, contents, started_ns)
     return contents
 
 

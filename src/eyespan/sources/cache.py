@@ -6,19 +6,13 @@ entries are dropped first. An entry is used only for a file with the size and th
 
 from __future__ import annotations
 
-import time
-from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from eyespan.caches import CacheTable
-from eyespan.errors import ReadError
-from eyespan.lines.index import RACY_NS, stamp_of
 from eyespan.source import Source
 
 if TYPE_CHECKING:
     from eyespan.sources.members import Contents
-
-Key = tuple[Hashable, ...]
 
 MAX_FILES = 32
 CHECKPOINT_BYTES = 40 << 10
@@ -43,47 +37,32 @@ _streams = CacheTable(2 << 20, MAX_FILES)
 _contents = CacheTable(MAX_CONTENTS_BYTES, MAX_FILES)
 
 
-def key_of(source: Source) -> Key:
-    """Return the identity of a source with the size and the times of the file on disk."""
-    return (*source.identity, source.status.st_size, *stamp_of(source.status))
-
-
 def find_stream(source: Source) -> CachedStream | None:
     """Return the entry of a compressed stream, if its file is unchanged."""
-    stream: CachedStream | None = _streams.get(key_of(source))
+    stream: CachedStream | None = _streams.get(source.version)
     return stream
 
 
-def store_stream(source: Source, stream: CachedStream) -> None:
-    """Store the entry of a compressed stream, unless its file is too young or has changed."""
-    if _is_settled(source):
-        _streams.put(key_of(source), stream, CHECKPOINT_BYTES * len(stream.checkpoints))
+def store_stream(source: Source, stream: CachedStream, started_ns: int) -> None:
+    """Store the entry of a compressed stream, unless its file has changed; `started_ns` is the time before the read."""
+    if source.is_settled(started_ns):
+        _streams.put(source.version, stream, CHECKPOINT_BYTES * len(stream.checkpoints))
 
 
 def find_contents(source: Source) -> Contents | None:
     """Return the table of contents of an archive, if its file is unchanged."""
-    contents: Contents | None = _contents.get(key_of(source))
+    contents: Contents | None = _contents.get(source.version)
     return contents
 
 
-def store_contents(source: Source, contents: Contents) -> None:
-    """Store the table of contents of an archive, unless it is too long or its file is too young or has changed."""
+def store_contents(source: Source, contents: Contents, started_ns: int) -> None:
+    """Store the table of contents of an archive, unless it is too long or its file has changed."""
     size_bytes = MEMBER_BYTES * len(contents.entries) + contents.name_bytes
-    if size_bytes <= MAX_CONTENTS_BYTES and _is_settled(source):
-        _contents.put(key_of(source), contents, size_bytes)
+    if size_bytes <= MAX_CONTENTS_BYTES and source.is_settled(started_ns):
+        _contents.put(source.version, contents, size_bytes)
 
 
 def clear() -> None:
     """Empty the cache."""
     _streams.clear()
     _contents.clear()
-
-
-def _is_settled(source: Source) -> bool:
-    """Return False if the file has changed, or is so young that its times could not show a change."""
-    if max(stamp_of(source.status)) > time.time_ns() - RACY_NS:
-        return False
-    try:
-        return not source.changed()
-    except ReadError:
-        return False

@@ -10,6 +10,7 @@ from the nearest checkpoint. Nothing is ever written to disk. The cost is bounde
 from __future__ import annotations
 
 import os
+import time
 import zlib
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any
@@ -205,6 +206,7 @@ class DecodedSource(NestedSource):
         self._work_bytes = 0
         self._reached = 0
         """The highest decoded offset so far."""
+        self._started_ns = time.time_ns()
         cached = cache.find_stream(self)
         self._cached = cache.CachedStream(list(cached.checkpoints), cached.end) if cached else cache.CachedStream()
         self._is_cache_stale = False
@@ -245,7 +247,7 @@ class DecodedSource(NestedSource):
         if self._is_cache_stale:
             self._is_cache_stale = False
             self._cached.end = self._end
-            cache.store_stream(self, self._cached)
+            cache.store_stream(self, self._cached, self._started_ns)
         self._drop()
         super().close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -16,7 +17,6 @@ from eyespan.dialects.native.rows import Row, count_fitting, extent, place_after
 from eyespan.dialects.pieces import AROUND_LINES
 from eyespan.lines.encodings import UNSURE
 from eyespan.model import CharRange
-from eyespan.search import first_true
 from eyespan.selectors import write_symbol
 
 if TYPE_CHECKING:
@@ -258,7 +258,9 @@ def _around_places(frame: Frame, loaded: Loaded, room: int) -> tuple[Sequence[Ro
         whole = row._replace(column=row.column + start, text=row.text[start:end])
         return whole if end == len(row.text) else whole._replace(has_cr=False, is_cut=True, has_newline=False)
 
-    radius = first_true(1, len(row.text), lambda radius: _cost(frame, [cut(radius)], [cut(radius).text]) > room) - 1
+    radius = bisect_left(
+        range(1, len(row.text)), True, key=lambda radius: _cost(frame, [cut(radius)], [cut(radius).text]) > room
+    )
     shown = cut(max(1, radius))
     return [shown], [shown.text]
 

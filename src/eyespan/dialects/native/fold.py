@@ -9,12 +9,12 @@ are the whole text. Pure.
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from eyespan import tokens
 from eyespan.dialects.native import own_lines
-from eyespan.search import first_true
 
 if TYPE_CHECKING:
     from eyespan.dialects.native.rows import Row
@@ -72,7 +72,7 @@ def fold(
     for describe in (_by_symbol, _by_names, _bare):
         if describe is _bare or _cost(choose(1, describe)[1]) <= max_tokens * GAPS_SHARE:
             break
-    count = max(1, first_true(1, len(rows), lambda count: choose(count, describe)[2] > max_tokens) - 1)
+    count = max(1, bisect_left(range(1, len(rows)), True, key=lambda count: choose(count, describe)[2] > max_tokens))
     is_shown, gaps, _ = choose(count, describe)
     return is_shown, gaps
 

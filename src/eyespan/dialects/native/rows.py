@@ -10,13 +10,13 @@ of other tools 37 to 49 % (bench/tokens.py). Pure functions.
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from zlib import crc32
 
 from eyespan.model import CharRange, Lines, TextPart
-from eyespan.search import first_true
 from eyespan.selectors import Range
 
 EVERY = 1
@@ -186,7 +186,7 @@ def count_fitting(
         part = lines[len(lines) - count :] if at_end else lines[:count]
         return estimate("\n".join(part)) > max_tokens
 
-    return first_true(1, len(lines), exceeds) - 1 if exceeds(len(lines)) else len(lines)
+    return bisect_left(range(1, len(lines)), True, key=exceeds) if exceeds(len(lines)) else len(lines)
 
 
 def shared(needs: Sequence[int], room: int) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -62,27 +63,18 @@ class PackIndex:
     def find(self, digest: bytes) -> int | None:
         """Return the offset of an object in the pack, or None if it is not there."""
         low, high, total = self._range_of(digest[0])
-        low = self._first_not_below(digest, low, high)
+        low = bisect_left(range(high), digest, low, key=self._hash)
         return self._offset(low, total) if low < high and self._hash(low) == digest else None
 
     def find_prefix(self, prefix: str) -> Iterator[str]:
         """Yield the hashes that start with `prefix`, at most `MAX_PREFIX_MATCHES`: two are ambiguous already."""
         low, high, _ = self._range_of(int(prefix[:2], 16))
-        low = self._first_not_below(bytes.fromhex(prefix.ljust(2 * self.hash_bytes, "0")), low, high)
+        low = bisect_left(range(high), bytes.fromhex(prefix.ljust(2 * self.hash_bytes, "0")), low, key=self._hash)
         for number in range(low, low + MAX_PREFIX_MATCHES):
             digest = self._hash(number).hex()
             if not digest.startswith(prefix):
                 return
             yield digest
-
-    def _first_not_below(self, digest: bytes, low: int, high: int) -> int:
-        while low < high:
-            middle = (low + high) // 2
-            if self._hash(middle) < digest:
-                low = middle + 1
-            else:
-                high = middle
-        return low
 
     def _hash(self, number: int) -> bytes:
         return self.source.read_fully(_HASHES + number * self.hash_bytes, self.hash_bytes)
