@@ -44,12 +44,8 @@ class InvalidMessage(Exception):
 def parse(value: Any) -> Message:
     """Return the message that a JSON value is. Raises: InvalidMessage."""
     if not isinstance(value, dict) or value.get("jsonrpc") != "2.0":
-        text = (
-            "batches are not supported; send one message at a time"
-            if isinstance(value, list)
-            else "not a JSON-RPC 2.0 message"
-        )
-        raise _invalid(None, text)
+        what = "batches are not supported" if isinstance(value, list) else "not a JSON-RPC 2.0 message"
+        raise _invalid(None, what)
     method, request_id = value.get("method"), value.get("id")
     if not isinstance(method, str):
         if "result" in value or "error" in value:
