@@ -21,8 +21,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOLS = ROOT / "build" / "dist-venv"
-PINS = ROOT / "constraints.txt"
-NEEDED = ("build", "hatchling>=1.27", "ziglang", "twine", "uv", "check-wheel-contents", "abi3audit")
+PINS = ROOT / "packaging" / "tools.txt"
+"""The version of each tool and of what it needs, with the hashes of their files."""
 TARGETS = {
     "manylinux_2_17_x86_64.manylinux2014_x86_64": "x86_64-linux-gnu.2.17",
     "manylinux_2_17_aarch64.manylinux2014_aarch64": "aarch64-linux-gnu.2.17",
@@ -69,7 +69,7 @@ def _tools() -> Path:
     if not python.exists():
         _step("build tools")
         venv.create(TOOLS, with_pip=True)
-        _run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", PINS, *NEEDED)
+        _run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes", "-r", PINS)
     return python
 
 

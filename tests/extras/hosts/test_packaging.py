@@ -133,3 +133,15 @@ def test_the_server_accepts_the_options_in_the_documentation(words):
         rest = rest[2:]
     assert serve == "serve"
     parse_words(rest)
+
+
+def test_tools_and_actions_are_pinned_by_hashes():
+    tools = (ROOT / "packaging/tools.txt").read_text()
+    pinned = re.findall(r"^\S+==\S.*\\\n(?: +--hash=sha256:[0-9a-f]{64}(?: \\)?\n)+", tools, re.MULTILINE)
+    workflows = "".join(each.read_text() for each in (ROOT / ".github/workflows").iterdir())
+    actions = re.findall(r"uses: *(\S+)", workflows)
+
+    assert "".join(pinned) == "".join(line for line in tools.splitlines(keepends=True) if line[0] != "#")
+    assert [each for each in actions if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", each)] == []
+    assert len(pinned) > 30
+    assert len(actions) > 5
