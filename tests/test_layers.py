@@ -64,7 +64,6 @@ OPENING_FILES = {
     "extras/http/auth/rate.py": "memory shared by the worker processes, not a file",
     "extras/http/auth/callers.py": "the server's own token and the host's list of tokens",
     "extras/http/read_ring.py": "memory shared by the worker processes, not a file",
-    "extras/http/cancellation.py": "memory shared by the worker processes, not a file",
     "extras/http/metrics.py": "memory shared by the worker processes, not a file",
     "extras/http/reload.py": "memory shared by the worker processes, not a file",
     "extras/http/listener_attack.py": "the token of a server that `eyespan doctor --attack` starts",

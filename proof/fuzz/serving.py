@@ -298,7 +298,6 @@ class Gate(Target):
 
         from eyespan.extras.http.auth import Caller, Tokens
         from eyespan.extras.http.auth.rate import SharedSlots
-        from eyespan.extras.http.cancellation import Mailbox
         from eyespan.extras.http.connection import Connection
         from eyespan.extras.http.exchange import Exchange
         from eyespan.extras.http.http_options import HttpOptions
@@ -323,7 +322,6 @@ class Gate(Target):
             is_passed=False,
             metrics=Metrics(),
             slots=SharedSlots(),
-            mailbox=Mailbox(),
             log=Silent(),
             capacity=10,
             page=PageFiles(),

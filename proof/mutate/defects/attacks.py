@@ -183,13 +183,6 @@ DEFECTS = (
         tests=TLS,
     ),
     Defect(
-        name="tenants: a notification stops the read of another caller",
-        file=f"{SRC}/extras/http/cancellation.py",
-        old='    return caller, names[0].decode("latin-1"), request_id\n',
-        new='    return "", names[0].decode("latin-1"), request_id\n',
-        tests="tests/extras/http/test_cancellation.py -k of_another",
-    ),
-    Defect(
         name="patterns: a pattern of the main process backtracks",
         file=f"{SRC}/dialects/redaction.py",
         old='"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE',
@@ -209,5 +202,12 @@ DEFECTS = (
         old="        return not (path.isascii() and path.isprintable()) or self._search_word",
         new="        return self._search_word",
         tests="tests/test_policy.py -k 'unrelated or suspects'",
+    ),
+    Defect(
+        name="tenants: a notification stops the read of another caller",
+        file=f"{SRC}/extras/http/exchange.py",
+        old="return (self.incoming.caller.name, names[0], request_id)",
+        new='return ("", names[0], request_id)',
+        tests="tests/extras/http/test_cancellation.py -k of_another",
     ),
 )

@@ -266,13 +266,6 @@ DEFECTS = (
         tests="tests/extras/http/page/test_served.py -k has_the_tools",
     ),
     Defect(
-        name="a notification of another session stops a read",
-        file=f"{SRC}/extras/http/cancellation.py",
-        old='    return caller, names[0].decode("latin-1"), request_id\n',
-        new='    return caller, "", request_id\n',
-        tests="tests/extras/http/test_cancellation.py",
-    ),
-    Defect(
         name="slow calls hold all places",
         file=f"{SRC}/extras/http/call_pool.py",
         old="            if self._slow < self._max_running:\n",
@@ -511,5 +504,12 @@ DEFECTS = (
         old="            is_full = bool(self.held_bytes) and self.held_bytes + request.size_bytes > MAX_HELD_BYTES\n",
         new="            is_full = False\n",
         tests="tests/server/test_stdio.py -k limit_together",
+    ),
+    Defect(
+        name="a notification of another session stops a read",
+        file=f"{SRC}/extras/http/exchange.py",
+        old="return (self.incoming.caller.name, names[0], request_id)",
+        new='return (self.incoming.caller.name, b"", request_id)',
+        tests="tests/extras/http/test_cancellation.py",
     ),
 )

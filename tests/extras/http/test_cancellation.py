@@ -1,4 +1,4 @@
-"""Cancellation by a notification: of the same caller, session and id, in any worker, and of nothing else."""
+"""Cancellation by a notification: of the same caller, session and id, and of nothing else."""
 
 from __future__ import annotations
 
@@ -6,22 +6,20 @@ import json
 import threading
 import time
 from hashlib import sha256
+from types import SimpleNamespace
 
 import pytest
 
-from eyespan.context import CallContext
-from eyespan.extras.http import cancellation
-from eyespan.extras.http.cancellation import Cancellations, Mailbox, key_of
+from eyespan.extras.http.auth import Caller
+from eyespan.extras.http.exchange import Exchange
 from tests.server.clients import HttpServer
-
-KEY = ("ann", "s1", 7)
 
 
 @pytest.mark.parametrize(
     ("headers", "request_id", "key"),
     [
-        ({b"mcp-session-id": [b"s1"]}, 7, ("ann", "s1", 7)),
-        ({b"mcp-session-id": [b"s1"]}, "7", ("ann", "s1", "7")),
+        ({b"mcp-session-id": [b"s1"]}, 7, ("ann", b"s1", 7)),
+        ({b"mcp-session-id": [b"s1"]}, "7", ("ann", b"s1", "7")),
         ({}, 7, None),
         ({b"mcp-session-id": [b""]}, 7, None),
         ({b"mcp-session-id": [b"s1", b"s2"]}, 7, None),
@@ -32,92 +30,20 @@ KEY = ("ann", "s1", 7)
     ],
 )
 def test_the_key_of_a_request(headers, request_id, key):
-    assert key_of("ann", headers, request_id) == key
+    incoming = SimpleNamespace(headers=headers, caller=Caller("ann"))
 
-
-@pytest.mark.parametrize("other", [("bob", "s1", 7), ("ann", "s2", 7), ("ann", "s1", 8), ("ann", "s1", "7")])
-def test_a_notification_stops_only_the_request_that_it_names(other):
-    running = Cancellations(Mailbox())
-    context = CallContext()
-    running.add(KEY, context)
-
-    running.cancel(other)
-    before = context.cancelled
-    running.cancel(KEY)
-
-    assert (before, context.cancelled) == (False, True)
-
-
-def test_a_request_that_has_ended_cannot_be_stopped_and_a_later_one_with_its_key_stays():
-    running = Cancellations(Mailbox())
-    first, second = CallContext(), CallContext()
-    running.add(KEY, first)
-    running.add(KEY, second)
-    running.remove(KEY, first)
-    running.cancel(KEY)
-    running.remove(KEY, second)
-
-    assert (first.cancelled, second.cancelled) == (False, True)
-
-
-def workers(count):
-    """Return mailboxes as the workers of one server have them: one memory, a row for each."""
-    shared = Mailbox(count)
-    boxes = []
-    for row in range(count):
-        box = object.__new__(Mailbox)
-        box.__dict__.update(shared.__dict__, _seen=[])
-        box.take_row(row)
-        boxes.append(box)
-    return boxes
-
-
-def test_a_notification_reaches_the_worker_that_runs_the_request():
-    first, second, third = (Cancellations(box) for box in workers(3))
-    context, other = CallContext(), CallContext()
-    third.add(KEY, context)
-    third.add(("ann", "s1", 8), other)
-
-    first.cancel(KEY)
-    second.look()
-    third.look()
-
-    assert (context.cancelled, other.cancelled) == (True, False)
-
-
-def test_a_request_that_starts_after_a_notification_runs():
-    first, second = (Cancellations(box) for box in workers(2))
-    context = CallContext()
-
-    first.cancel(KEY)
-    second.look()
-    second.add(KEY, context)
-    second.look()
-
-    assert context.cancelled is False
-
-
-def test_a_full_mailbox_keeps_the_newest_notifications():
-    first, second = (Cancellations(box) for box in workers(2))
-    contexts = {number: CallContext() for number in range(cancellation.SLOTS + 10)}
-    for number, context in contexts.items():
-        second.add(("ann", "s1", number), context)
-        first.cancel(("ann", "s1", number))
-    second.look()
-
-    assert [number for number, context in contexts.items() if not context.cancelled] == list(range(10))
+    assert Exchange(None, None, incoming)._key(request_id) == key
 
 
 @pytest.mark.parametrize(
-    ("workers", "accept", "body"),
+    ("accept", "body"),
     [
-        ("1", "application/json, text/event-stream", b""),
-        ("1", "application/json", b'{"jsonrpc":"2.0","id":7,"error":{"code":0,"message":"Request cancelled"}}'),
-        ("2", "application/json, text/event-stream", b""),
+        ("application/json, text/event-stream", b""),
+        ("application/json", b'{"jsonrpc":"2.0","id":7,"error":{"code":0,"message":"Request cancelled"}}'),
     ],
 )
-def test_a_notification_of_the_same_session_stops_a_running_read(place, slow_call, workers, accept, body):
-    server = HttpServer(place, "--dialect", "codex", "--timeout", "3600", "--workers", workers)
+def test_a_notification_of_the_same_session_stops_a_running_read(place, slow_call, accept, body):
+    server = HttpServer(place, "--dialect", "codex", "--timeout", "3600")
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "judge", "version": "1"}}
     message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
     _, headers, _ = server.request(json.dumps(message).encode())

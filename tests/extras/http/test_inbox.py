@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from eyespan.extras.http import (
     admission,
-    cancellation,
     checks,
     connection,
     exchange,
@@ -236,7 +235,7 @@ def test_requests_that_are_not_answered_return_their_memory():
 
 def test_every_header_that_is_read_is_stored():
     names = set()
-    for module in (admission, cancellation, checks, connection, exchange, request_parser, streamable):
+    for module in (admission, checks, connection, exchange, request_parser, streamable):
         text = Path(module.__file__).read_text("utf-8")
         names |= set(re.findall(r'headers(?:\.get\(|\[)b"([a-z0-9-]+)"', text))
         names |= set(re.findall(r'b"(mcp-[a-z-]+)"', text))

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyespan.extras.http import cancellation, checks, eviction, streamable
+from eyespan.extras.http import checks, eviction, streamable
 from eyespan.extras.http.auth import rate
 from eyespan.extras.http.checks import Rejected, RequestRules
 from eyespan.extras.http.eviction import Candidate
@@ -88,8 +88,6 @@ def test_a_body_is_a_message_or_a_refusal_with_an_answer(body, headers):
         assert json.loads(b"".join(json_messages.dumps(received.answer)))["error"]["message"]
         return
     assert isinstance(received.message.method, str)
-    key = cancellation.key_of("ann", headers, received.message.request_id)
-    assert key is None or key[2] == received.message.request_id
 
 
 @settings(max_examples=COUNT)

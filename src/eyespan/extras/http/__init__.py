@@ -16,7 +16,6 @@ streamable       MCP in HTTP: bodies and headers to messages, answers to statuse
 call_pool        reads in threads
 page/            the page of `eyespan view` and `/view`
 read_ring        the latest reads, for the page
-cancellation     requests that a notification stops, in any worker
 caller_services  the service of each caller
 oauth_metadata   the metadata by which clients find the OAuth issuer
 listening        the listening socket: TCP, local, or passed by systemd

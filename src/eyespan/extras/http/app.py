@@ -14,7 +14,6 @@ try:
     from eyespan.extras.http import eviction
     from eyespan.extras.http.auth.rate import SharedSlots
     from eyespan.extras.http.caller_services import CallerServices
-    from eyespan.extras.http.cancellation import Mailbox
     from eyespan.extras.http.http_server import raise_descriptor_limit
     from eyespan.extras.http.http_worker import StopSignals, WorkerSetup, run_worker
     from eyespan.extras.http.listening import listen, port_of, url_of, with_address
@@ -71,7 +70,6 @@ def serve(workspace_factory: WorkspaceFactory, options: HttpOptions) -> int:
         is_passed=is_passed,
         metrics=Metrics(options.workers),
         slots=slots,
-        mailbox=Mailbox(options.workers),
         log=log,
         notifier=notifier,
         keeper=keeper,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eyespan.context import CallContext
-from eyespan.extras.http import cancellation, streamable
+from eyespan.extras.http import streamable
 from eyespan.extras.http.call_pool import PendingCall
-from eyespan.extras.http.cancellation import Key
 from eyespan.extras.http.checks import Rejected
 from eyespan.extras.http.inbox import no_memory
 from eyespan.extras.http.page import api, served
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from eyespan.extras.http.incoming import Incoming
 
 T = TypeVar("T")
+Key = tuple[str, bytes, Any]
+"""The caller, the session and the id of a request."""
+
+MAX_SESSION_BYTES = 128
 
 PING_SECONDS = 15.0
 """The time between two comments on an event stream, which keep proxies from closing it."""
@@ -99,20 +103,20 @@ class Exchange:
             if isinstance(meta, dict):
                 meta.setdefault("traceparent", incoming.headers[b"traceparent"][0].decode("latin-1"))
         if message.request_id is None:
-            if message.method == "notifications/cancelled" and not is_modern and isinstance(message.params, dict):
-                stopped = cancellation.key_of(caller.name, incoming.headers, message.params.get("requestId"))
-                if stopped is not None:
-                    server.cancellations.cancel(stopped)
+            if message.method == "notifications/cancelled" and isinstance(message.params, dict):
+                key = None if is_modern else self._key(message.params.get("requestId"))
+                if key in server.cancellable:
+                    server.cancellable[key].cancelled = True
             self._send(202, b"", [])
             return
         session = server.services.session(caller, received.version)
         if message.method not in mcp_names.READING_METHODS:
             answer = messages.answer(session, message, CallContext())
-            headers = _JSON
-            if message.method == "initialize" and "result" in answer:
-                headers += b"mcp-session-id: %s\r\n" % cancellation.new_session()
             pieces = json_messages.dumps(answer)
             self._hold(sum([len(piece) for piece in pieces]))
+            headers = _JSON
+            if message.method == "initialize" and "result" in answer:
+                headers += b"mcp-session-id: %s\r\n" % os.urandom(16).hex().encode()
             self._send(streamable.status_of(answer, is_modern), headers, pieces)
             return
         self._call(
@@ -121,9 +125,19 @@ class Exchange:
             headers=_JSON,
             encode=json_messages.dumps,
             status_of=lambda answer: streamable.status_of(answer, is_modern),
-            key=None if is_modern else cancellation.key_of(caller.name, incoming.headers, message.request_id),
+            key=None if is_modern else self._key(message.request_id),
             accepts_events=received.accepts_events,
         )
+
+    def _key(self, request_id: Any) -> Key | None:
+        """Return the caller, session and id of a request, or None if it belongs to no session.
+
+        The answer to `initialize` names a session at random. It is not stored, and serves only to cancel a request.
+        """
+        names = self.incoming.headers.get(b"mcp-session-id", [])
+        is_known = len(names) == 1 and 0 < len(names[0]) <= MAX_SESSION_BYTES and mcp_names.is_request_id(request_id)
+        assert self.incoming.caller is not None
+        return (self.incoming.caller.name, names[0], request_id) if is_known else None
 
     def _answer_page(self) -> None:
         """Answer a request of the page for data. Raises: Rejected."""
@@ -171,14 +185,14 @@ class Exchange:
         on_progress = self._on_progress(message.params) if accepts_events else None
         context = self._context = CallContext(server.options.timeout_seconds, on_progress, may_block=False)
         if key is not None:
-            server.cancellations.add(key, context)
+            server.cancellable[key] = context
         incoming.headers = {}  # they take more memory than all the rest of a call that waits
 
         def done(answer: dict[str, Any], pieces: list[bytes]) -> bool:
             incoming.held.release()
             self._context = None
-            if key is not None:
-                server.cancellations.remove(key, context)
+            if key is not None and server.cancellable.get(key) is context:
+                del server.cancellable[key]
             if not connection.is_open:
                 return True
             if context.cancelled and accepts_events:

@@ -8,14 +8,15 @@ import socket
 from email.utils import formatdate
 from typing import TYPE_CHECKING
 
+from eyespan.context import CallContext
 from eyespan.escape import in_plain_words
 from eyespan.extras.http import eviction
 from eyespan.extras.http.admission import Admission
 from eyespan.extras.http.auth import OAuthIssuer, Tokens
 from eyespan.extras.http.call_pool import CallPool
-from eyespan.extras.http.cancellation import Cancellations
 from eyespan.extras.http.checks import Rejected
 from eyespan.extras.http.connection import Connection
+from eyespan.extras.http.exchange import Key
 from eyespan.extras.http.inbox import Inbox
 from eyespan.extras.http.listening import BACKLOG
 from eyespan.server.serve_options import InvalidOptions
@@ -65,7 +66,8 @@ class HttpServer:
         is_shared = isinstance(setup.authenticator, OAuthIssuer) or len(getattr(setup.authenticator, "callers", ())) > 1
         max_share = max(1, setup.options.calls // 2) if is_shared else None
         self.calls = CallPool(loop, setup.options.calls, setup.metrics, self._telemetry, max_share=max_share)
-        self.cancellations = Cancellations(setup.mailbox)
+        self.cancellable: dict[Key, CallContext] = {}
+        """The running calls that a notification may stop, of this worker."""
         self.page = setup.page
         self.admission = Admission(setup)
         self._listener = setup.listener
@@ -210,7 +212,6 @@ class HttpServer:
         for connection in eviction.to_abort(unsent, MAX_UNSENT_BYTES):
             connection.abort()
         self.calls.expire(now)
-        self.cancellations.look()
         if self._secrets is not None and self._secrets.version != self._secrets_version:
             self._reload()
         self.loop.call_later(SWEEP_SECONDS, self._sweep)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from eyespan.extras.http.auth import Authenticator
 from eyespan.extras.http.auth.rate import SharedSlots
 from eyespan.extras.http.caller_services import CallerServices
-from eyespan.extras.http.cancellation import Mailbox
 from eyespan.extras.http.http_options import HttpOptions
 from eyespan.extras.http.http_server import HttpServer
 from eyespan.extras.http.log import Log
@@ -40,7 +39,6 @@ class WorkerSetup:
     """systemd has passed the socket and holds it open."""
     metrics: Metrics
     slots: SharedSlots
-    mailbox: Mailbox
     log: Log
     capacity: int
     """The number of connections of one worker."""

@@ -84,7 +84,6 @@ class Supervisor:
                 if each is not None:
                     each.close()
             self._setup.metrics.take_row(row)
-            self._setup.mailbox.take_row(row)
             if self._setup.services.ring is not None:
                 self._setup.services.ring.take_row(row)
             status = run_worker(self._setup, signals, parent_fd=self._alive[0])
