@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import SUPPRESS
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -68,7 +67,6 @@ def add_options(parser: Parser) -> None:
     add_map(parser)
     for name, meaning in FLAGS.items():
         parser.add_argument(name, action="store_true", help=meaning)
-    parser.add_argument("--no-jail", action="store_true", dest="no_sandbox", help=SUPPRESS)
     parser.add_argument(
         "--audit", metavar="FILE", type=text, help="log one JSON line per call: caller, path, size; never contents"
     )

@@ -106,7 +106,7 @@ def test_no_more_than_the_limit_run_at_once_and_the_rest_wait(max_running):
 
     before, ran, running = asyncio.run(talk())
 
-    assert before == [f"first {n}" for n in range(max_running)]
+    assert sorted(before) == [f"first {n}" for n in range(max_running)]
     assert sorted(ran[max_running:]) == [f"late {n}" for n in range(4)]
     assert running == "eyespan_calls_running 0"
 
@@ -268,6 +268,6 @@ def test_slow_calls_do_not_hold_all_places():
 
     most, ran, running, left = asyncio.run(talk())
 
-    assert most == [f"slow {n}" for n in range(4)]
+    assert sorted(most) == [f"slow {n}" for n in range(4)]
     assert ran == [f"quick {n}" for n in range(3)] + [f"slow {n}" for n in range(5)]
     assert (running, left) == ("eyespan_calls_running 0", (0, {}))

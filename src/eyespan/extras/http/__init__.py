@@ -17,7 +17,6 @@ call_pool        reads in threads
 page/            the page of `eyespan view` and `/view`
 read_ring        the latest reads, for the page
 caller_services  the service of each caller
-oauth_metadata   the metadata by which clients find the OAuth issuer
 listening        the listening socket: TCP, local, or passed by systemd
 reload           tokens and certificates that change while the server runs
 tls              certificates
@@ -26,5 +25,4 @@ trimming         returns free memory to the system
 auth/            tokens, OAuth, rate limits
 log              messages on standard error
 notify           messages to systemd
-telemetry        OpenTelemetry
 """

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from eyespan.errors import log_failure
-from eyespan.extras.http import checks, oauth_metadata
+from eyespan.extras.http import checks
 from eyespan.extras.http.auth import Caller, IssuerUnavailable, OAuthIssuer
 from eyespan.extras.http.auth.rate import RateLimiter
 from eyespan.extras.http.checks import Rejected
@@ -39,9 +39,9 @@ class Admission:
         self._challenge = "Bearer"
         metadata_path = None
         if isinstance(self._authenticator, OAuthIssuer):
-            metadata_path = oauth_metadata.path(self._authenticator)
-            self.metadata = oauth_metadata.document(self._authenticator)
-            self._challenge = oauth_metadata.challenge(self._authenticator)
+            metadata_path = self._authenticator.metadata_path
+            self.metadata = self._authenticator.metadata()
+            self._challenge = self._authenticator.challenge()
         self._rules = checks.rules_of(setup.options, setup.port, metadata_path=metadata_path)
         self._failures = RateLimiter(checks.MAX_FAILURES, checks.MAX_FAILURES, slots=setup.slots, prefix="address ")
         self._verifying: set[asyncio.Task[Verdict]] = set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from eyespan.extras.http import auth, telemetry
+from eyespan.extras.http import auth
 from eyespan.extras.http.http_options import SYSTEMD, HttpOptions
 from eyespan.server import WorkspaceFactory, sandboxing
 from eyespan.server.serve_options import InvalidOptions
@@ -42,8 +42,6 @@ def serve(workspace_factory: WorkspaceFactory, options: HttpOptions) -> int:
     """
     if options.workers > 1 and not hasattr(os, "fork"):
         raise InvalidOptions("--workers needs a system with fork; start several servers instead")
-    if options.otel:
-        telemetry.require()
     signals = StopSignals()
     log = Log(options.log == "json")
     notifier = Notifier(os.environ)
@@ -78,7 +76,7 @@ def serve(workspace_factory: WorkspaceFactory, options: HttpOptions) -> int:
         page=_page(options),
     )
     services.seal()
-    confinement = sandboxing.confine(options, services.roots, services.audit, reached=reached_addresses(options))
+    confinement = sandboxing.confine(options, services.roots, services.audit, reached=issuer_addresses(options))
     url = url_of(options, listener)
     log.write("start", f"{url} ({token_note}); {confinement}", url=url, tokens=token_note, sandbox=confinement)
     if options.view:
@@ -94,14 +92,10 @@ def serve(workspace_factory: WorkspaceFactory, options: HttpOptions) -> int:
     return Supervisor(setup, signals, url).run()
 
 
-def reached_addresses(options: HttpOptions) -> list[str]:
-    """Return the addresses that the server connects to: the OAuth issuer and OpenTelemetry."""
-    addresses: list[str] = []
-    if options.oauth_issuer is not None:
-        addresses += [options.oauth_issuer, os.environ.get("EYESPAN_OAUTH_JWKS", options.oauth_issuer)]
-    if options.otel:
-        addresses += telemetry.endpoints(os.environ)
-    return addresses
+def issuer_addresses(options: HttpOptions) -> list[str]:
+    """Return the addresses of the OAuth issuer, which the server connects to."""
+    issuer = options.oauth_issuer
+    return [] if issuer is None else [issuer, os.environ.get("EYESPAN_OAUTH_JWKS", issuer)]
 
 
 def _page(options: HttpOptions) -> PageFiles | None:

@@ -1,15 +1,14 @@
 """Reads in threads: at most `--calls` at once, others wait; the event loop never waits for a file.
 
-Every read runs in a thread, since a large file would keep all other connections waiting. A read that may wait for a
-file system moves to a thread of its own and gives its place to another, so such reads do not delay others; the guard
-limits their number (`guard.blocking`). A read that takes long, such as that of a PDF, gives its place up as well.
-Calls that wait get places in the order in which they came.
+Every read runs in a thread of its own, since a large file would keep all other connections waiting. A read that may
+wait for a file system gives its place to another, so such reads do not delay others; the guard limits their number
+(`guard.blocking`). A read that takes long, such as that of a PDF, gives its place up as well. Calls that wait get
+places in the order in which they came.
 """
 
 from __future__ import annotations
 
 import time
-from _queue import SimpleQueue
 from _thread import start_new_thread
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     import asyncio
 
     from eyespan.extras.http.metrics import Metrics
-    from eyespan.extras.http.telemetry import Telemetry
 
 Done = Callable[[dict[str, Any], list[bytes]], bool]
 
@@ -68,7 +66,7 @@ class PendingCall:
         """The answer; None after a run means that the call would block, or was cancelled before it ran."""
         self.pieces: list[bytes] = []
         self.is_pooled = True
-        """The call runs in one of the threads of the pool."""
+        """The call has a place, or gave it up for being slow; False while it may wait for a file system."""
         self.start = 0.0
         self.waits_since = self.runs_since = 0.0
 
@@ -79,14 +77,13 @@ class PendingCall:
 
 
 class CallPool:
-    """The calls of one worker. All methods but `_run_thread` and `_run_blocking` run in the event loop."""
+    """The calls of one worker. All methods but `_run` run in the event loop."""
 
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
         max_running: int,
         metrics: Metrics,
-        telemetry: Telemetry | None = None,
         *,
         max_share: int | None = None,
     ) -> None:
@@ -95,19 +92,14 @@ class CallPool:
         self._max_share = max_running if max_share is None else max_share
         self._running_of: Counter[str] = Counter()
         """The running calls of each caller."""
-        self._telemetry = telemetry
         self._max_running = max_running
         self._metrics = metrics
         self._waiting: deque[PendingCall] = deque()
         """Calls for which there is no thread."""
         self._placed: dict[PendingCall, None] = {}
-        """Calls with a place: a thread has them, or will take them from the queue at once."""
+        """Calls with a place, which run in threads."""
         self._slow = 0
         """Calls that have given their place up, and still run."""
-        self._threads = 0
-        self._queue: SimpleQueue[PendingCall] = SimpleQueue()
-        self._finished: deque[PendingCall] = deque()
-        self._is_waking = False
 
     def start(self, call: PendingCall) -> None:
         """Run a call in a thread, or let it wait for one."""
@@ -134,51 +126,35 @@ class CallPool:
         call.done(answer, call.encode(answer))
 
     def _fill(self) -> None:
-        """Pass calls that wait to threads."""
+        """Run calls that wait."""
         while len(self._placed) < self._max_running and (call := self._first_within_share()) is not None:
-            if len(self._placed) + self._slow == self._threads:
-                try:
-                    start_new_thread(self._run_thread, ())
-                except RuntimeError:  # no more threads: the call waits for one that runs, or expires
-                    return
-                self._threads += 1
             call.runs_since = self._loop.time()
+            if not self._start_thread(call):
+                return  # the call waits for one that runs, or expires
             self._placed[call] = None
             self._running_of[call.session.caller] += 1
             self._waiting.remove(call)
-            self._queue.put(call)
+
+    def _start_thread(self, call: PendingCall) -> bool:
+        """Run a call in a thread of its own. Returns False if the system has none left."""
+        try:
+            start_new_thread(self._run, (call,))
+        except RuntimeError:
+            return False
+        return True
 
     def _first_within_share(self) -> PendingCall | None:
         shares = self._running_of
         return next((call for call in self._waiting if shares[call.session.caller] < self._max_share), None)
 
-    def _run_thread(self) -> None:
-        while True:
-            call = self._queue.get()
-            call.start = time.perf_counter()
-            if not call.context.cancelled:
-                _compute(call)
-            self._post(call)
-            del call  # its answer may be large, and the next call may be far away
-
-    def _run_blocking(self, call: PendingCall) -> None:
-        _compute(call)
-        self._post(call)
-
-    def _post(self, call: PendingCall) -> None:
-        """Pass a call back to the event loop, which is woken once for all calls that end in the meantime."""
-        self._finished.append(call)
-        if not self._is_waking:
-            self._is_waking = True
-            try:
-                self._loop.call_soon_threadsafe(self._collect)
-            except RuntimeError:
-                pass  # the loop has ended, and with it the process
-
-    def _collect(self) -> None:
-        self._is_waking = False
-        while self._finished:
-            self._finish(self._finished.popleft())
+    def _run(self, call: PendingCall) -> None:
+        call.start = time.perf_counter()
+        if not call.context.cancelled:
+            _compute(call)
+        try:
+            self._loop.call_soon_threadsafe(self._finish, call)
+        except RuntimeError:
+            pass  # the loop has ended, and with it the process
 
     def _finish(self, call: PendingCall) -> None:
         if call.is_pooled:
@@ -193,9 +169,7 @@ class CallPool:
         if call.answer is None:
             call.context.may_block = True
             call.is_pooled = False
-            try:
-                start_new_thread(self._run_blocking, (call,))
-            except RuntimeError:  # no more threads
+            if not self._start_thread(call):
                 self._metrics.add("running", -1)
                 self._refuse(call)
             return
@@ -220,15 +194,6 @@ class CallPool:
         self._metrics.count_call(verdict, seconds, size)
         if call.context.store_requests:
             self._metrics.count_store(call.context.store_requests, call.context.store_bytes)
-        if self._telemetry is not None:
-            self._telemetry.record_call(
-                call.message.method,
-                call.message.params,
-                call.session.caller,
-                verdict=verdict,
-                seconds=seconds,
-                size_bytes=size,
-            )
 
 
 def _compute(call: PendingCall) -> None:

@@ -38,7 +38,6 @@ MAX_SHOWN_CHARS = 100
 """The longest part of a header that a message repeats."""
 
 MCP_PATH, HEALTH_PATH, METRICS_PATH = b"/mcp", b"/healthz", b"/metrics"
-WELL_KNOWN = "/.well-known/oauth-protected-resource"
 METHODS: dict[Route, tuple[bytes, ...]] = {
     # A stateless server sends nothing by itself (GET) and has no sessions to end (DELETE).
     "mcp": (b"POST",),

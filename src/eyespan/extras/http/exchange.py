@@ -98,10 +98,6 @@ class Exchange:
             self._send(refused.status, _JSON, json_messages.dumps(refused.answer))
             return
         message, caller, is_modern = received.message, incoming.caller, received.is_modern
-        if server.options.otel and b"traceparent" in incoming.headers and isinstance(message.params, dict):
-            meta = message.params.setdefault("_meta", {})
-            if isinstance(meta, dict):
-                meta.setdefault("traceparent", incoming.headers[b"traceparent"][0].decode("latin-1"))
         if message.request_id is None:
             if message.method == "notifications/cancelled" and isinstance(message.params, dict):
                 key = None if is_modern else self._key(message.params.get("requestId"))

@@ -23,7 +23,6 @@ class HttpOptions(ServeOptions):
     """Host and port; `SYSTEMD` or `LOCAL_PREFIX` and a path in place of the host, with port 0."""
     tls_cert: str | None = None
     tls_key: str | None = None
-    otel: bool = False
     log: str = "text"
     """`text` or `json`: the form of the messages on standard error."""
     allow_remote: bool = False
@@ -89,7 +88,6 @@ def add_options(parser: Parser) -> None:
     for name, meaning in (
         ("--allow-remote", "listen on an address that other machines reach; a token is then required"),
         ("--no-token", "require no token; only on a loopback address, for users who trust every local program"),
-        ("--otel", "send metrics and traces to OpenTelemetry (OTEL_* variables; pip install 'eyespan[otel]')"),
         ("--view", "serve the page of `eyespan view` at /view: the tools of this server, and its reads, live"),
     ):
         http.add_argument(name, action="store_true", help=meaning)

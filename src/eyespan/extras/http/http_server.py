@@ -23,7 +23,6 @@ from eyespan.server.serve_options import InvalidOptions
 
 if TYPE_CHECKING:
     from eyespan.extras.http.http_worker import WorkerSetup
-    from eyespan.extras.http.telemetry import Telemetry
 
 
 SWEEP_SECONDS = 0.5
@@ -57,15 +56,10 @@ class HttpServer:
         self.date = b""
         self.receive_buffer = memoryview(bytearray(RECEIVE_BYTES))
         """The bytes that a connection has just received."""
-        self._telemetry: Telemetry | None = None
-        if setup.options.otel:
-            from eyespan.extras.http.telemetry import Telemetry
-
-            self._telemetry = Telemetry()
         # With several callers, each has at most half of the places, so that none keeps the others waiting.
         is_shared = isinstance(setup.authenticator, OAuthIssuer) or len(getattr(setup.authenticator, "callers", ())) > 1
         max_share = max(1, setup.options.calls // 2) if is_shared else None
-        self.calls = CallPool(loop, setup.options.calls, setup.metrics, self._telemetry, max_share=max_share)
+        self.calls = CallPool(loop, setup.options.calls, setup.metrics, max_share=max_share)
         self.cancellable: dict[Key, CallContext] = {}
         """The running calls that a notification may stop, of this worker."""
         self.page = setup.page
@@ -92,8 +86,6 @@ class HttpServer:
         self._sweep()
         self._listen()
         await self._ended
-        if self._telemetry is not None:
-            await self.loop.run_in_executor(None, self._telemetry.close)
 
     def stop(self) -> None:
         """Accept nothing more, and end when the running requests are answered."""
@@ -256,8 +248,6 @@ class HttpServer:
     def reject(self, rejection: Rejected, address: str) -> None:
         """Count and log a rejected request."""
         self.metrics.count_rejected(rejection.reason)
-        if self._telemetry is not None:
-            self._telemetry.record_refused(rejection.reason, rejection.status)
         self.log.refused(rejection.status, rejection.reason, rejection.detail, address)
 
 

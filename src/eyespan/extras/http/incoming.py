@@ -15,7 +15,7 @@ KNOWN_HEADERS = frozenset(
     (
         *(b"accept", b"authorization", b"connection", b"content-encoding", b"content-length", b"content-type"),
         *(b"expect", b"host", b"http2-settings", b"mcp-method", b"mcp-name", b"mcp-protocol-version"),
-        *(b"mcp-session-id", b"origin", b"traceparent", b"transfer-encoding", b"upgrade"),
+        *(b"mcp-session-id", b"origin", b"transfer-encoding", b"upgrade"),
     )
 )
 """The headers that a check or an answer depends on. Others are not stored: thousands of them fit into 16 KB."""

@@ -7,7 +7,6 @@ its own row, so there is no lock. The worker that is asked for the metrics adds 
 from __future__ import annotations
 
 import mmap
-import struct
 from itertools import accumulate
 
 REASONS = (
@@ -29,35 +28,27 @@ _NAMES = (
     "alive",
 )
 _COLUMNS = {name: column for column, name in enumerate(_NAMES)}
-_NUMBER = struct.Struct("=d")
 
 
 class Metrics:
     """The row of one worker, and the sums over all rows."""
 
     def __init__(self, workers: int = 1) -> None:
-        self._row_bytes = _NUMBER.size * len(_NAMES)
-        self._memory = mmap.mmap(-1, self._row_bytes * workers)
-        self._workers = workers
+        self._numbers = memoryview(mmap.mmap(-1, 8 * len(_NAMES) * workers)).cast("d")
         self._row = 0
 
     def take_row(self, number: int) -> None:
         """Use the row `number`. Its counters continue, its gauges start again."""
         self._row = number
-        self._set("running", 0)
-        self._set("alive", 1)
+        self._set(number, alive=1)
 
     def leave_row(self, number: int) -> None:
         """Reset the gauges of a worker that has ended."""
-        row, self._row = self._row, number
-        self._set("running", 0)
-        self._set("alive", 0)
-        self._row = row
+        self._set(number, alive=0)
 
     def add(self, name: str, amount: float = 1) -> None:
         """Add to one number of this worker's row."""
-        offset = self._row * self._row_bytes + _COLUMNS[name] * _NUMBER.size
-        _NUMBER.pack_into(self._memory, offset, _NUMBER.unpack_from(self._memory, offset)[0] + amount)
+        self._numbers[self._row * len(_NAMES) + _COLUMNS[name]] += amount
 
     def count_rejected(self, reason: str) -> None:
         """Count a request that was rejected before anything was read."""
@@ -80,7 +71,7 @@ class Metrics:
 
     def text(self) -> str:
         """Return all metrics in Prometheus's text format."""
-        total = {name: self._sum(name) for name in _NAMES}
+        total = {name: sum(self._numbers[column :: len(_NAMES)]) for name, column in _COLUMNS.items()}
         by_seconds = accumulate([total[f"bucket:{bucket:g}"] for bucket in BUCKETS])
         durations = {f'_bucket{{le="{bucket:g}"}}': seen for bucket, seen in zip(BUCKETS, by_seconds, strict=True)}
         count = sum([total[f"calls:{verdict}"] for verdict in VERDICTS])
@@ -102,13 +93,6 @@ class Metrics:
             lines += [f"eyespan_{name}{label} {round(value, 6):.15g}" for label, value in values.items()]
         return "\n".join(lines) + "\n"
 
-    def _set(self, name: str, value: float) -> None:
-        offset = self._row * self._row_bytes + _COLUMNS[name] * _NUMBER.size
-        _NUMBER.pack_into(self._memory, offset, value)
-
-    def _sum(self, name: str) -> float:
-        offset = _COLUMNS[name] * _NUMBER.size
-        total = 0.0
-        for row in range(self._workers):
-            total += float(_NUMBER.unpack_from(self._memory, row * self._row_bytes + offset)[0])
-        return total
+    def _set(self, row: int, *, alive: int) -> None:
+        for name, value in (("running", 0), ("alive", alive)):
+            self._numbers[row * len(_NAMES) + _COLUMNS[name]] = value

@@ -12,5 +12,4 @@ SERVE_OPTIONS = f"{_HERE}.http_options"
 DEPENDENCIES = {
     "httptools": ("http", "MCP over HTTP"),
     "jwt": ("oauth", "access tokens of an OAuth issuer, over HTTP"),
-    "opentelemetry.sdk": ("otel", "OpenTelemetry metrics and traces of the HTTP server"),
 }

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 from eyespan.escape import visible
 from eyespan.extras.http.auth.callers import Caller
 
+WELL_KNOWN = "/.well-known/oauth-protected-resource"
 FETCH_SECONDS = 5
 KEYS_SECONDS = 300.0
 """The time for which fetched keys are accepted: a key that the issuer has withdrawn is refused after it."""
@@ -72,6 +73,27 @@ class OAuthIssuer:
         self._fetch_time = float("-inf")
         self._fetching: asyncio.Future[None] | None = None
         self._waiting = 0
+
+    @property
+    def metadata_path(self) -> str:
+        """The path of the metadata by which clients find the issuer: the well-known one, and that of the resource."""
+        resource_path = urlsplit(self.resource).path
+        return WELL_KNOWN + (resource_path if resource_path != "/" else "")
+
+    def metadata(self) -> bytes:
+        """Return the metadata as JSON (RFC 9728)."""
+        facts = {
+            "resource": self.resource,
+            "authorization_servers": [self.issuer],
+            "scopes_supported": list(self.scopes),
+            "bearer_methods_supported": ["header"],
+        }
+        return json.dumps(facts).encode()
+
+    def challenge(self) -> str:
+        """Return the header WWW-Authenticate, which names the metadata."""
+        parts = urlsplit(self.resource)
+        return f'Bearer resource_metadata="{parts.scheme}://{parts.netloc}{self.metadata_path}"'
 
     async def caller(self, token: str) -> Caller | None:
         """Return the holder of a token, or None for a token that is not accepted. Raises: IssuerUnavailable."""
