@@ -84,7 +84,6 @@ CTAGS = {
     "ruby": ("Ruby", "class method module singletonMethod"),
     "rust": ("Rust", "module struct interface implementation function enum typedef macro method"),
     "sql": ("SQL", "table procedure function view trigger index type"),
-    "tcl": ("Tcl", "procedure namespace"),
     "zsh": ("Sh", "function"),
     "tex": ("Tex", "part chapter section subsection subsubsection"),
 }
@@ -146,7 +145,6 @@ FORMS |= {
     "rst": r"^\.\. |NAME",
     "powershell": r"(?i)\b(?:function|filter|class|enum|workflow)\s+(?:\w+:)?NAME|\]\s*NAME\s*\(",
     "r": r"^\s*[`\"']?NAME[`\"']?\s*(?:<<?-|=)\s*(?:function|R6|set)|^set\w+\(",
-    "tcl": r"\b(?:proc|namespace eval|test|method|class|constructor)\b.*NAME|constructor",
 }
 CONFIRMING = {
     "protobuf": r"extend\s+NAME\b",  # a block that adds fields to a message of another file
@@ -182,7 +180,6 @@ LEXERS = {
     **{one: one for one in ("protobuf", "r", "rust", "scala", "swift", "zig")},
     "objc": "objective-c",
     "hcl": "terraform",
-    "nginx": "nginx",
     "graphql": "graphql",
 }
 

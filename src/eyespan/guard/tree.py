@@ -53,8 +53,8 @@ _OPEN_DIRECTORY = (
 )
 
 
-FILE_BYTES = 100
-"""The memory of a file in a survey without its name, and more of it while its directory is listed."""
+FILE_BYTES = 250
+"""The memory of a file in a survey and in a map without its name."""
 NAME_COPIES = 3
 """The copies of a name: in the survey, in a line of a map, and in the text of all lines."""
 _KEY = struct.Struct("<4Q")

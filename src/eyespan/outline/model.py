@@ -104,8 +104,9 @@ class Nesting:
         """Return the column of the innermost open definition, or -1."""
         return self.open[-1][1] if self.open else -1
 
-    def add(self, definition: Definition, column: int = 0) -> None:
-        """Append a definition and open it."""
+    def add(self, name: str, kind: str, line: int, column: int = 0, *, first: int = 0, signature: str = "") -> None:
+        """Append a definition in the innermost open one, and open it. Without `first` it begins with its line."""
+        definition = Definition(name, kind, line, first or line, line, self.parent, signature)
         self.open.append((len(self.definitions), column))
         self.definitions.append(definition)
 
@@ -191,9 +192,7 @@ def outline_of_headings(headings: Iterable[tuple[int, int, str]], lines: list[st
     nesting = Nesting()
     for line, level, name in headings:
         nesting.close_from(level, line - 1)
-        nesting.add(
-            Definition(name=name, kind="heading", line=line, first=line, last=line, parent=nesting.parent), level
-        )
+        nesting.add(name, "heading", line, level)
     nesting.close_all(len(lines))
     return build_outline([_without_blank_end(heading, lines) for heading in nesting.definitions], "shape")
 

@@ -270,34 +270,16 @@ class _IndentationScanner:
         kind = "class" if match[0].split()[0] == "class" else "function"
         if kind == "function" and nesting.parent_kind == "class":
             kind = "method"
-        nesting.add(
-            Definition(
-                name=match[2],
-                kind=kind,
-                line=number,
-                first=comment_start(self._lines, self._decorator or number, nesting.parent_line),
-                last=number,
-                parent=nesting.parent,
-                signature=_header(self._lines, number, match[2]),
-            ),
-            indent,
-        )
+        first = comment_start(self._lines, self._decorator or number, nesting.parent_line)
+        nesting.add(match[2], kind, number, indent, first=first, signature=_header(self._lines, number, match[2]))
 
     def _add_constant(self, number: int, name: str) -> None:
         if name in self._constants:
             return
         self._constants.add(name)
         # Open, because indented lines below it are its value.
-        self._nesting.add(
-            Definition(
-                name=name,
-                kind="constant",
-                line=number,
-                first=comment_start(self._lines, number),
-                last=number,
-                signature=_assignment(self._lines[number - 1]),
-            )
-        )
+        first, signature = comment_start(self._lines, number), _assignment(self._lines[number - 1])
+        self._nesting.add(name, "constant", number, first=first, signature=signature)
 
 
 def _lines_outside_strings(text: str) -> set[int]:

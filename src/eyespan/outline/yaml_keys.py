@@ -88,17 +88,9 @@ class _YamlScanner:
             return
         self._lists = []
         self._item = len(nesting.definitions)
-        nesting.add(
-            Definition(
-                name=f"[{self._item_count}]",
-                kind="key",
-                line=number,
-                first=comment_start(self._lines, number),
-                last=number,
-                signature=shortened(body, VALUE_CHARS),
-            ),
-            indent,
-        )
+        signature = shortened(body, VALUE_CHARS)
+        first = comment_start(self._lines, number)
+        nesting.add(f"[{self._item_count}]", "key", number, indent, first=first, signature=signature)
         self._item_count += 1
 
     def _add_key(self, number: int, body: str, indent: int, is_item: bool) -> None:
@@ -114,18 +106,9 @@ class _YamlScanner:
         if is_in_list or len(nesting.open) > MAX_DEPTH:
             return
         has_value = value and self._scalar_indent < 0
-        nesting.add(
-            Definition(
-                name=name,
-                kind="key",
-                line=number,
-                first=number if is_item else comment_start(self._lines, number, nesting.parent_line),
-                last=number,
-                parent=nesting.parent,
-                signature=f"{name}: {shortened(value, VALUE_CHARS)}" if has_value else name,
-            ),
-            column,
-        )
+        first = number if is_item else comment_start(self._lines, number, nesting.parent_line)
+        signature = f"{name}: {shortened(value, VALUE_CHARS)}" if has_value else name
+        nesting.add(name, "key", number, column, first=first, signature=signature)
 
 
 def _key_of(line: str) -> tuple[int, str, str] | None:

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from eyespan.extras.languages import maps
-from eyespan.extras.languages.maps import FileSummary, MapCache, MapFile, MapFiles
+from eyespan.extras.languages.maps import FileSummary, MapCache
 from eyespan.extras.languages.quick import defined_names, used_words
 from eyespan.guard.tree import DirectoryFiles, Survey, key_of
 from eyespan.outline import language_of
@@ -58,26 +58,11 @@ def test_files_are_ranked_by_the_use_of_their_names():
     found = MapCache().make(_survey_of(FILES, []))
 
     assert [one.path for one in found.files][:3] == ["core.py", "lonely.py", "tests/test_core.py"]
-    assert [name for name, _ in found.files.rows(0, 1)[0].names][:2] == ["Engine", "make_engine"]
+    assert [name for name, _ in found.files[0].names][:2] == ["Engine", "make_engine"]
     assert [one.path for one in found.files][3:] == ["a.py", "b.py", "data.json"]
     sizes = sum(len(data) for data in FILES.values())
     assert (len(found.files), found.size_bytes) == (6, sizes)
     assert found.largest == (("tests/", 1, len(FILES["tests/test_core.py"])),)
-
-
-@pytest.mark.parametrize("count", [0, 1, 255, 256, 257, 600])
-def test_any_rows_of_a_map_are_those_of_the_whole_list(count):
-    named = [MapFile(f"n\n{index}\udc80.py", index, ((f"f {index}\u00e9", 1),) * index, 1) for index in range(3)]
-    others = [(f"d/{index:04}", index) for index in range(count)]
-    whole = [*named, *[MapFile(path, size) for path, size in others]]
-    files = MapFiles(named, others)
-
-    assert (len(files), list(files)) == (len(whole), whole)
-    dice = Random(count)
-    for _ in range(50):
-        start = dice.randrange(count + 5)
-        end = start + dice.randrange(300)
-        assert files.rows(start, end) == whole[start:end]
 
 
 @pytest.mark.parametrize("name", ["run", "Größe", "## A title with blanks", "a.b:c", "x\ty", "1 1 f"])
@@ -87,13 +72,14 @@ def test_a_summary_returns_the_names_it_was_given(name):
     assert list(FileSummary(names).names()) == names
 
 
-def test_the_oldest_maps_are_dropped_beyond_the_limit_of_files(monkeypatch):
-    monkeypatch.setattr(maps, "MAX_MAPPED", 2 * len(FILES))
+def test_the_oldest_maps_are_dropped_beyond_the_limit_of_memory(monkeypatch):
     cache = MapCache()
-    for version in range(4):
+    cache.make(_survey_of(FILES, [], {"a.py": 0}))
+    monkeypatch.setattr(cache.maps, "max_bytes", 2 * cache.maps.size_bytes)
+    for version in range(1, 4):
         cache.make(_survey_of(FILES, [], {"a.py": version}))
 
-    assert len(cache._cache.get("").maps) == 2
+    assert len(cache.maps) == 2
 
 
 def test_a_scan_that_takes_too_long_ends_and_the_next_map_continues():
@@ -135,10 +121,10 @@ def test_a_full_cache_holds_the_first_files_of_the_last_map(monkeypatch):
     first = cache.make(_survey_of(FILES, []))
     reads: list[str] = []
 
-    assert len(cache._cache.get("").summaries) == 2
+    assert len(cache._summaries.get("")) == 2
     assert cache.make(_survey_of(FILES, reads)) == first
     assert reads == ["core.py", "lonely.py", "tests/test_core.py"]
-    assert cache._cache.get("").maps == {}
+    assert len(cache.maps) == 0
 
 
 @pytest.mark.parametrize(

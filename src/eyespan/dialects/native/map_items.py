@@ -36,7 +36,7 @@ def map_item(target: Target, tree: TreeMap, view: View) -> RowsItem:
     total = len(tree.files)
     first, last = row_range(target, total)
     max_rows = max(1, view.budget // LEAST_ROW_TOKENS)  # no more rows can be shown
-    files = tree.files.rows(first - 1, min(last, first - 1 + max_rows))
+    files = tree.files[first - 1 : min(last, first - 1 + max_rows)]
     rows = [[own_lines.entry(_row(prefix, file))] for file in files]
     title = f"map of {own_lines.quoted(glob)}: {counted(total, 'file')}, {_size(tree.size_bytes)}"
     title += "" if tree.is_complete else " of more"

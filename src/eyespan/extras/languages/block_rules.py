@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Ends = Literal["braces", "indentation", "parentheses", "dot"]
+Ends = Literal["braces", "parentheses", "dot"]
 
 _STRING = r'"(?:\\.|[^"\\\n])*"?'
 _QUOTED = r"'(?:\\.|[^'\\\n])*'?"
@@ -41,13 +41,6 @@ RULES: dict[str, BlockRules] = {
         ends="braces",
         skipped=rf"<<-?(\w+)\n.*?^[ \t]*\1\b|{_SLASHES}|{_HASH}|{_STRING}",
         comments=("#", "//"),
-        has_semicolons=False,
-    ),
-    "nginx": BlockRules(
-        definitions=((r"^[ \t]*(?P<block>[A-Za-z_][\w]*[^;{}\n]*?)[ \t]*\{", "block"),),
-        ends="braces",
-        skipped=rf"{_HASH}|{_STRING}|{_QUOTED}",
-        comments=("#",),
         has_semicolons=False,
     ),
     "protobuf": BlockRules(
@@ -144,21 +137,6 @@ RULES: dict[str, BlockRules] = {
         comments=("#",),
         has_semicolons=False,
     ),
-    "tcl": BlockRules(
-        definitions=(
-            (r"^[ \t]*(?:::)?(?:proc|::tcl::proc)\s+(?P<name>[^\s{}]+)", "function"),
-            (r"^[ \t]*namespace\s+eval\s+(?P<name>[^\s{}]+)", "namespace"),
-            (r"^[ \t]*(?:oo::class\s+create|itcl::class|snit::type|snit::widget)\s+(?P<name>[^\s{}]+)", "class"),
-            (r"^[ \t]*(?:method|typemethod|classmethod)\s+(?P<name>[^\s{}]+)", "method"),
-            (r"^[ \t]*constructor\s+(?P<name>\w+)\s+\{", "method"),
-            (r"^[ \t]*(?P<name>constructor|destructor)\b", "method"),
-            (r"^[ \t]*test\s+(?P<name>\"[^\"\n]*\"|\{[^{}\n]*\}|[^\s{}\"]+)", "function"),
-        ),
-        ends="braces",
-        skipped=r"\\[{}\"\\]|^[ \t]*\#(?:\\.|[^\n\\])*|(?<=;)[ \t]*\#[^\n]*",
-        comments=("#",),
-        has_semicolons=False,
-    ),
     "objc": BlockRules(
         definitions=(
             (rf"^@interface\s+{_NAME}", "class"),
@@ -189,20 +167,6 @@ RULES: dict[str, BlockRules] = {
         ends="braces",
         skipped=rf"{_SLASHES}|@?{_STRING}|{_QUOTED}",
         comments=("//", "/*", " *"),
-    ),
-    "nim": BlockRules(
-        definitions=(
-            (r"^[ \t]*(?:proc|func|method|iterator|template|macro|converter)\s+(?P<name>\w+|`[^`\n]+`)", "function"),
-            (
-                r"^(?:type\s+|[ \t]+)(?P<name>[A-Z]\w*)\*?(?:\[[^\]\n]*\])?[ \t]*(?:\{[^}\n]*\})?[ \t]*=\s*(?:ref\s+"
-                r"|ptr\s+|distinct\s+)*"
-                r"(?:object|enum|tuple|concept|\w)",
-                "type",
-            ),
-        ),
-        ends="indentation",
-        skipped=rf'"""(?:.)*?"""|\#\[.*?\]\#|{_HASH}|{_STRING}',
-        comments=("#",),
     ),
     "erlang": BlockRules(
         definitions=(

@@ -21,8 +21,6 @@ HEADER_CHARS = 3000
 """The text after the name of a definition that is searched for its body."""
 _ATTRIBUTES = re.compile(r"\b[A-Z][A-Z0-9_]{2,}\s*\([^;{}]*|\b__attribute__.*", re.DOTALL)
 """The attributes after the name of a method of Objective-C."""
-_CONTINUED = re.compile(r"[ \t]*(?:end\b|else\b|[|)}\]])")
-"""A line in the column of a definition that still belongs to it."""
 End = tuple[int, int]
 """The last line of a definition, and its line of doubt or 0."""
 
@@ -57,7 +55,6 @@ class _BlockScanner:
         ways = {
             "braces": self._by_braces,
             "parentheses": self._by_parentheses,
-            "indentation": self._by_indentation,
             "dot": self._by_dots,
         }
         starts = self._starts()
@@ -106,8 +103,6 @@ class _BlockScanner:
         if groups.get("hcl"):
             words = [quoted or plain for quoted, plain in re.findall(r'"([^"\n]*)"|([\w.-]+)', groups["hcl"])]
             return words[-1], ".".join(words[:-1])
-        if groups.get("block"):
-            return " ".join(groups["block"].split()), ""
         if groups.get("objc"):
             # The words of the name, without those in strings and in the arguments of attributes at the end.
             written = _ATTRIBUTES.sub("", self._masked[match.start("objc") : match.end("objc")])
@@ -116,9 +111,6 @@ class _BlockScanner:
         name = groups.get("name") or ""
         if len(name) > 2 and name[0] in "\"`'{(" and name[-1] in "\"`'})":
             name = name[1:-1].strip()
-        if self._language == "tcl":
-            owner, _, name = name.strip(":").rpartition("::")
-            return name, owner.replace("::", ".")
         return " ".join(name.split()), ""
 
     # --- ends ---------------------------------------------------------------------------------------------------------
@@ -155,7 +147,7 @@ class _BlockScanner:
                 end = self._masked.find("\n@end", match.end())
                 ends.append((self._numbers.at(end + 1) if end >= 0 else line, 0 if end >= 0 else line))
                 continue
-            body = self._body(match, pairs)
+            body = self._body(match)
             if body is None:
                 ends.append((line, 0))
             elif self._masked[body] != "{":
@@ -167,7 +159,7 @@ class _BlockScanner:
                 ends.append((aligned or paired or line, 0 if paired and aligned == paired else line))
         return ends
 
-    def _body(self, match: re.Match[str], pairs: dict[int, int]) -> int | None:
+    def _body(self, match: re.Match[str]) -> int | None:
         """Return the offset of the brace that opens the body of a definition, or of what ends one without a body."""
         text, rules = self._masked, self._rules
         at = match.end()
@@ -184,10 +176,6 @@ class _BlockScanner:
                 if depth < 0:
                     return None
             elif char == "{":
-                if self._language == "tcl":
-                    # The parameters are a group of their own before the body.
-                    following = re.compile(r"[ \t]*\{").match(text, pairs.get(at, len(text)) + 1)
-                    return following.end() - 1 if following is not None else at
                 if depth == 0 or self._language in ("r", "groovy"):
                     return at
             elif char == ";" and depth <= 0 and rules.has_semicolons:
@@ -211,22 +199,6 @@ class _BlockScanner:
             ends.append((line, line) if closing is None else (self._numbers.at(closing), 0))
         return ends
 
-    def _by_indentation(self, starts: list[tuple[re.Match[str], str]]) -> list[End]:
-        """Return the last line before the next one that is not indented deeper, without blank lines and comments."""
-        masked = self._masked.split("\n")
-        columns = [len(line) - len(line.lstrip()) if line.strip() else -1 for line in masked]
-        following = _next_not_deeper(columns)
-        ends = []
-        for match, _ in starts:
-            line = self._numbers.at(_first_char(match))
-            at = following[line - 1]
-            while at < len(masked) and columns[at] == columns[line - 1] and _CONTINUED.match(masked[at]):
-                at = following[at]
-            while at > line and columns[at - 1] < 0:
-                at -= 1
-            ends.append((at, 0))
-        return ends
-
     def _by_dots(self, starts: list[tuple[re.Match[str], str]]) -> list[End]:
         stops = [piece.start() for piece in re.finditer(r"\.(?=\s|\Z)", self._masked)]
         ends = []
@@ -240,19 +212,6 @@ class _BlockScanner:
 def _first_char(match: re.Match[str]) -> int:
     """Return the first character of a definition that is not a blank."""
     return match.start() + len(match[0]) - len(match[0].lstrip())
-
-
-def _next_not_deeper(columns: list[int]) -> list[int]:
-    """Return for each line the index of the next one that is indented as much or less."""
-    following = [len(columns)] * len(columns)
-    stack: list[int] = []
-    for at, column in enumerate(columns):
-        if column < 0:
-            continue
-        while stack and columns[stack[-1]] >= column:
-            following[stack.pop()] = at
-        stack.append(at)
-    return following
 
 
 def _blanked(found: re.Match[str]) -> str:

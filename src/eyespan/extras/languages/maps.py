@@ -8,7 +8,6 @@ only listed again. The same tree always has the same map.
 
 from __future__ import annotations
 
-from _thread import allocate_lock
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,8 +24,6 @@ from eyespan.outline import language_of
 if TYPE_CHECKING:
     from eyespan.guard.tree import Choose, Key, Survey, Take
 
-"""Admits the paths of a map; None admits all."""
-
 MAX_SCANNED = 6_000
 """The files of one map whose names are looked for; all others are listed with their sizes."""
 MAX_NAMES = 100_000
@@ -39,9 +36,9 @@ MAX_CACHED_BYTES = 3 << 20
 MAX_MAPS = 8
 MAX_MAP_BYTES = 1 << 20
 """The memory of all maps that are cached."""
+MAP_FILE_BYTES = 120
+"""The memory of a file of a map beside its path and its names."""
 MAX_DIRECTORIES = 40
-MAX_MAPPED = 200_000
-"""The files of all maps that are cached."""
 TOP_NAMES = 12
 """The names that a row of the map holds at most."""
 _MINOR = frozenset(
@@ -55,7 +52,6 @@ _MINOR = frozenset(
 _MINOR_SHARE = 0.25
 _DEFINER_BITS = 16
 _MAX_DEFINERS = (1 << _DEFINER_BITS) - 1
-_BLOCK_FILES = 256
 
 
 class FileSummary:
@@ -97,74 +93,17 @@ class MapFile:
     """Its names by rank, each with its line."""
     name_count: int = 0
 
-
-class MapFiles:
-    """The files of a map by rank: those with names, then the others, as text that takes little memory."""
-
-    __slots__ = ("_named", "_paths", "_sizes")
-
-    def __init__(self, named: Iterable[MapFile], others: Iterable[tuple[str, int]]) -> None:
-        self._named = [_packed(file) for file in named]
-        paths: list[str] = []
-        self._paths: list[str] = []
-        self._sizes = array("Q")
-        for path, size_bytes in others:
-            paths.append(path)
-            self._sizes.append(size_bytes)
-            if len(paths) == _BLOCK_FILES:
-                self._paths.append("\0".join(paths))
-                paths = []
-        if paths:
-            self._paths.append("\0".join(paths))
-
     @property
-    def size_bytes(self) -> int:
-        """Return the memory that they take."""
-        return sum(map(getsizeof, self._named)) + sum(map(getsizeof, self._paths)) + 8 * len(self)
-
-    def __len__(self) -> int:
-        return len(self._named) + len(self._sizes)
-
-    def __iter__(self) -> Iterator[MapFile]:
-        return iter(self.rows(0, len(self)))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, MapFiles) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def rows(self, start: int, end: int) -> list[MapFile]:
-        """Return the files with these indexes, the end exclusive."""
-        found = [_unpacked(row) for row in self._named[start:end]]
-        at, stop = max(0, start - len(self._named)), min(end - len(self._named), len(self._sizes))
-        while at < stop:
-            block = at // _BLOCK_FILES
-            first = block * _BLOCK_FILES
-            paths = self._paths[block].split("\0")[at - first : stop - first]
-            found += [MapFile(path, self._sizes[at + index]) for index, path in enumerate(paths)]
-            at += len(paths)
-        return found
-
-
-def _packed(file: MapFile) -> bytes:
-    rows = [f"{file.size_bytes} {file.name_count} {len(file.names)}"]
-    rows += [f"{line} {name}" for name, line in file.names]
-    return "\n".join([*rows, file.path]).encode("utf-8", "surrogatepass")
-
-
-def _unpacked(row: bytes) -> MapFile:
-    header, _, rest = row.decode("utf-8", "surrogatepass").partition("\n")
-    size_bytes, name_count, shown = map(int, header.split())
-    *lines, path = rest.split("\n", shown)
-    names = [line.partition(" ") for line in lines]
-    return MapFile(path, size_bytes, tuple([(name, int(number)) for number, _, name in names]), name_count)
+    def memory_bytes(self) -> int:
+        """Return the memory that it takes."""
+        return MAP_FILE_BYTES + getsizeof(self.path) + sum([NAME_BYTES + getsizeof(name) for name, _ in self.names])
 
 
 @dataclass(frozen=True, slots=True)
 class TreeMap:
     """The files of a directory by rank, and the counts and sizes of its directories."""
 
-    files: MapFiles
+    files: tuple[MapFile, ...]
     largest: tuple[tuple[str, int, int], ...]
     """The largest directories, `MAX_DIRECTORIES` at most: path, number of the files below it, and their bytes."""
     size_bytes: int
@@ -183,51 +122,14 @@ class _Enough(Exception):
     """Ends the scan of files: their names take as much memory as those of one map may."""
 
 
-class _State:
-    """The summaries of files, and the maps made of them."""
-
-    def __init__(self) -> None:
-        self.summaries: dict[Key, FileSummary] = {}
-        self.maps: dict[bytes, TreeMap] = {}
-
-    @property
-    def size_bytes(self) -> int:
-        """Return the memory that they take."""
-        summaries = sum([summary.size_bytes for summary in list(self.summaries.values())])
-        return summaries + sum([found.files.size_bytes for found in list(self.maps.values())])
-
-    def trim(self, summaries: Mapping[Key, FileSummary], chosen: Iterable[Key]) -> None:
-        """Cache the summaries of this map, those of its first files if all take too much memory, and no others then."""
-        if sum([one.size_bytes for one in list(summaries.values())]) <= MAX_CACHED_BYTES:
-            return
-        found: dict[Key, FileSummary] = {}
-        left_bytes = MAX_CACHED_BYTES
-        for key in chosen:
-            summary = summaries.get(key)
-            if summary is not None and key not in found:
-                left_bytes -= summary.size_bytes
-                if left_bytes < 0:
-                    break
-                found[key] = summary
-        self.summaries = found
-
-    def keep(self, value: bytes, found: TreeMap) -> None:
-        """Cache a map, and drop the oldest ones beyond the limits."""
-        self.maps[value] = found
-        while self.maps and (
-            len(self.maps) > MAX_MAPS
-            or sum([len(one.files) for one in self.maps.values()]) > MAX_MAPPED
-            or sum([one.files.size_bytes for one in self.maps.values()]) > MAX_MAP_BYTES
-        ):
-            del self.maps[next(iter(self.maps))]
-
-
 class MapCache:
-    """Summaries of files and maps of trees. Safe for use by several threads: no thread waits for a file system."""
+    """Summaries of files and maps of trees. Safe for use by several threads."""
 
     def __init__(self) -> None:
-        self._lock = allocate_lock()
-        self._cache = CacheTable(MAX_CACHED_BYTES + MAX_MAP_BYTES + ENTRY_BYTES)
+        self._summaries = CacheTable(MAX_CACHED_BYTES + ENTRY_BYTES)
+        """One entry: the summaries of all files."""
+        self.maps = CacheTable(MAX_MAP_BYTES, MAX_MAPS)
+        """The maps by the fingerprint of their trees."""
 
     def make(
         self,
@@ -240,8 +142,7 @@ class MapCache:
         `survey_with(choose, take, max_bytes)` explores the directory (`guard.tree`). No more files are scanned once
         `is_late` returns True, or once `pay(size_bytes)` returns False: the memory of a summary is not available.
         """
-        state: _State = self._cache.get("") or _State()
-        summaries = state.summaries
+        summaries: dict[Key, FileSummary] = dict(self._summaries.get("") or {})
         chosen: dict[str, Key] = {}
         taken_bytes = taken_names = 0
 
@@ -261,7 +162,7 @@ class MapCache:
             listed = survey
             value = _tree_fingerprint(survey)
             unread: dict[str, list[str]] = {}
-            if value in state.maps:
+            if value in self.maps:
                 return unread
             for path, key in _chosen(survey).items():
                 if key in summaries:
@@ -286,16 +187,29 @@ class MapCache:
         except (_OutOfTime, _Enough) as end:
             assert listed is not None
             survey, is_partial = listed, isinstance(end, _OutOfTime)
-        found = state.maps.get(value)
+        found: TreeMap | None = self.maps.get(value)
         if found is None:
-            own = {path: summaries[key] for path, key in chosen.items() if key in summaries}
-            found = _ranked(survey, own)
-            with self._lock:
-                state.trim(summaries, chosen.values())
-                if not is_partial:
-                    state.keep(value, found)
-            self._cache.put("", state, state.size_bytes)
+            found = _ranked(survey, {path: summaries[key] for path, key in chosen.items() if key in summaries})
+            cached = _within_limit(summaries, chosen.values())
+            self._summaries.put("", cached, sum([one.size_bytes for one in cached.values()]))
+            if not is_partial:
+                self.maps.put(value, found, sum([one.memory_bytes for one in found.files]))
         return replace(found, is_partial=True) if is_partial else found
+
+
+def _within_limit(summaries: dict[Key, FileSummary], chosen: Iterable[Key]) -> dict[Key, FileSummary]:
+    """Return the summaries to cache: all, or if that is too much memory those of the first files of this map."""
+    if sum([one.size_bytes for one in summaries.values()]) <= MAX_CACHED_BYTES:
+        return summaries
+    cached: dict[Key, FileSummary] = {}
+    left_bytes = MAX_CACHED_BYTES
+    for key in dict.fromkeys(chosen):
+        if (summary := summaries.get(key)) is not None:
+            left_bytes -= summary.size_bytes
+            if left_bytes < 0:
+                break
+            cached[key] = summary
+    return cached
 
 
 def _summarised(path: str, data: bytes) -> FileSummary:
@@ -362,7 +276,7 @@ def _ranked(survey: Survey, found: Mapping[str, FileSummary]) -> TreeMap:
     rest.sort()
     whole = directories.pop("", [0, 0])
     return TreeMap(
-        files=MapFiles([one for _, one in scored], rest),
+        files=(*[one for _, one in scored], *[MapFile(path, size) for path, size in rest]),
         largest=_largest(directories),
         size_bytes=whole[1],
         is_complete=survey.is_complete,

@@ -244,17 +244,7 @@ def _css_rules(text: str) -> list[Definition]:
             at = blank.end() if blank else 0
             name = " ".join(_CSS_COMMENT.sub("", before[at:]).split()) or "{}"
             line = numbers.at(start + at)
-            nesting.add(
-                Definition(
-                    name=name,
-                    kind="rule",
-                    line=line,
-                    first=line,
-                    last=line,
-                    parent=nesting.parent,
-                    signature=_signature(name),
-                )
-            )
+            nesting.add(name, "rule", line, signature=_signature(name))
         elif spelled == "}" and nesting.open:
             nesting.close(numbers.at(piece.start()))
         start = piece.end()

@@ -105,7 +105,6 @@ OUTLINERS = (
     _row("dart", "grammars", ".dart"),
     _row("julia", "grammars", ".jl", interpreters="julia"),
     _row("perl", "grammars", ".pl .pm .t .psgi", names="cpanfile", interpreters="perl"),
-    _row("tcl", "blocks", ".tcl .tm .exp", interpreters="tclsh"),
     _row("groovy", "blocks", ".groovy .gradle .gvy .jenkinsfile", names="jenkinsfile", interpreters="groovy"),
     _row("powershell", "blocks", ".ps1 .psm1 .psd1", interpreters="pwsh"),
     _row("cmake", "blocks", ".cmake", names="cmakelists.txt"),
@@ -114,6 +113,4 @@ OUTLINERS = (
     _row("matlab", "grammars", ".matlab"),
     _row("r", "blocks", ".r", interpreters="rscript"),
     _row("zig", "grammars", ".zig .zon"),
-    _row("nim", "blocks", ".nim .nims .nimble"),
-    _row("nginx", "blocks", ".nginx .nginxconf", names="nginx.conf"),
 )

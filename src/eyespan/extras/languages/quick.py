@@ -70,9 +70,7 @@ _PATTERNS = {
     "cmake": rb"(?i)^[ \t]*(?:function|macro|add_executable|add_library)[ \t]*\([ \t]*(?P<name>[\w.-]+)",
     "r": rb"^(?P<name>[\w.]+)[ \t]*(?:<-|=)[ \t]*function",
 }
-NO_NAMES = frozenset(
-    ("json", "yaml", "toml", "ini", "xml", "html", "css", "rst", "asciidoc", "tex", "dockerfile", "nginx")
-)
+NO_NAMES = frozenset(("json", "yaml", "toml", "ini", "xml", "html", "css", "rst", "asciidoc", "tex", "dockerfile"))
 """Languages whose names nothing refers to."""
 _compiled: dict[str, re.Pattern[bytes]] = {}
 _WORDS = bytes([byte if chr(byte).isalnum() or byte == 0x5F else 0x20 for byte in range(128)]) + bytes(range(128, 256))

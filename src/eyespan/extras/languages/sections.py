@@ -46,32 +46,14 @@ def _toml_definitions(lines: list[str], starts: set[int]) -> list[Definition]:
         key = None if table else _TOML_KEY.match(line)
         if table:
             nesting.close_all(last)
-            nesting.add(
-                Definition(
-                    name=".".join(part.strip() for part in table[1].split(".")),
-                    kind="table",
-                    line=number,
-                    first=comment_start(lines, number),
-                    last=number,
-                    signature=body.split("#")[0].strip(),
-                ),
-                _SECTION,
-            )
+            name = ".".join(part.strip() for part in table[1].split("."))
+            signature = body.split("#")[0].strip()
+            nesting.add(name, "table", number, _SECTION, first=comment_start(lines, number), signature=signature)
         elif key:
             nesting.close_from(_KEY, last)
             value = shortened(line[key.end() :].strip(), VALUE_CHARS)
-            nesting.add(
-                Definition(
-                    name=key[1],
-                    kind="key",
-                    line=number,
-                    first=comment_start(lines, number),
-                    last=number,
-                    parent=nesting.parent,
-                    signature=f"{key[1]} = {value}".rstrip(" [{="),
-                ),
-                _KEY,
-            )
+            signature = f"{key[1]} = {value}".rstrip(" [{=")
+            nesting.add(key[1], "key", number, _KEY, first=comment_start(lines, number), signature=signature)
         last = number
     nesting.close_all(last)
     return nesting.definitions
@@ -130,27 +112,15 @@ def _ini_definitions(lines: list[str]) -> list[Definition]:
             nesting.close_all(last)
             name = section[1].strip()
             first = comment_start(lines, number, 0, _INI_COMMENTS)
-            nesting.add(
-                Definition(name=name, kind="section", line=number, first=first, last=number, signature=f"[{name}]"),
-                _SECTION,
-            )
+            nesting.add(name, "section", number, _SECTION, first=first, signature=f"[{name}]")
         elif key:
             nesting.close_from(_KEY, last)
             name = key[1].rstrip()
             value = shortened(line.lstrip()[key.end() :].strip(), VALUE_CHARS)
-            definition = Definition(
-                name=name,
-                kind="key",
-                line=number,
-                first=comment_start(lines, number, nesting.parent_line, _INI_COMMENTS),
-                last=number,
-                parent=nesting.parent,
-                signature=f"{name} = {value}",
-            )
+            first = comment_start(lines, number, nesting.parent_line, _INI_COMMENTS)
+            nesting.add(name, "key", number, _KEY, first=first, signature=f"{name} = {value}")
             if is_indented:  # one line: indented lines after it are keys of their own
-                nesting.definitions.append(definition)
-            else:
-                nesting.add(definition, _KEY)
+                nesting.open.pop()
         last = number
     nesting.close_all(last)
     return nesting.definitions
