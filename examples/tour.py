@@ -14,15 +14,23 @@ from eyespan import Workspace
 
 SAMPLE = Path(__file__).resolve().parent / "sample"
 FILE = SAMPLE / "harbor.py"
-BOLD, DIM, PLAIN = ("\x1b[1m", "\x1b[2m", "\x1b[0m") if sys.stdout.isatty() else ("", "", "")
+COLORS = ("\x1b[1m", "\x1b[2m", "\x1b[36m", "\x1b[31m", "\x1b[0m")
+BOLD, DIM, CYAN, RED, PLAIN = COLORS if sys.stdout.isatty() else [""] * 5
 
 
 def show(root: Path, dialect: str, arguments: dict[str, object]) -> None:
     reply = Workspace(root).tool(dialect).call(arguments)
     shown = json.dumps(arguments, ensure_ascii=False).replace(f"{root}/", ".../")
-    print(f"{BOLD}{dialect}{PLAIN} {DIM}{shown}{PLAIN}")
+    print(f"{DIM}{dialect} {shown}{PLAIN}")
     text = as_object(reply.structured) if dialect == "workspace" and reply.structured else reply.text
-    print("\n".join("    " + line for line in text.split("\n")).rstrip() + "\n")
+    for line in text.rstrip().split("\n"):
+        color = RED if line.startswith(">!") else CYAN if line.startswith(">") else ""
+        print(f"    {color}{line}{PLAIN if color else ''}".rstrip())
+    print()
+
+
+def title(text: str) -> None:
+    print(f"{BOLD}{text}{PLAIN}\n")
 
 
 def as_object(fields: Mapping[str, object]) -> str:
@@ -38,12 +46,14 @@ def make_files(directory: Path) -> None:
     (directory / "harbour.log").write_text("".join(rows))
     moor = "def moor_{0}(boat):\n    if boat.draught > {0}:\n        return False\n    return boat.tie(line={0})\n\n\n"
     (directory / "fleet.py").write_text("".join([moor.format(number) for number in range(500)]))
-    (directory / "tides.pdf").write_bytes(pdf("Tide table, January", "High water 06:12 and 18:40", "Low water 00:05"))
+    (directory / "tides.pdf").write_bytes(
+        pdf("Tides in January", "High water is at 06:12 and 18:40,", "low water at 00:05.")
+    )
     with zipfile.ZipFile(directory / "boats.xlsx", "w") as book:
         for name, part in WORKBOOK.items():
             book.writestr(name, part)
     with zipfile.ZipFile(directory / "charts.zip", "w") as archive:
-        archive.writestr("north/depths.txt", "buoy 1: 4.5 m\nbuoy 2: 3.9 m\nbuoy 3: 5.1 m\n")
+        archive.writestr("depths.txt", "buoy 1: 4.5 m\nbuoy 2: 3.9 m\nbuoy 3: 5.1 m\n")
     os.symlink("/etc/passwd", directory / "escape")
     (directory / "server.pem").write_text("a private key\n")
 
@@ -97,26 +107,27 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         place = Path(made)
         make_files(place)
-        print("One call: an error in a log of 200,000 lines, a PDF page, a spreadsheet, a member of an archive:\n")
-        targets = ["harbour.log?ERROR", "tides.pdf:p1", "boats.xlsx", "charts.zip!/north/depths.txt:2-3"]
+        title("One call: an error in a log of 200,000 lines, a PDF page, a spreadsheet, a member of an archive")
+        targets = ["harbour.log?ERROR", "tides.pdf:p1", "boats.xlsx", "charts.zip!/depths.txt:2-3"]
         show(place, "native", {"files": targets})
-        print("A link out of the root, a path outside it and a private key are refused:\n")
+        title("A link out of the directory, a path outside it and a private key are refused")
         show(place, "native", {"files": ["escape", "../outside.txt", "server.pem"]})
-        print("A symbol costs what it is long, not what its file is long:\n")
+        title("A symbol costs what it is long, not what its file is long")
         show(place, "native", {"files": ["fleet.py::moor_200"]})
         tools = {name: Workspace(place).tool(name) for name in ("native", "claude@2.1")}
         symbol = tools["native"].call({"files": ["fleet.py::moor_200"]}).facts["tokens"]
         page = tools["claude@2.1"].call({"file_path": str(place / "fleet.py")}).facts["tokens"]
         print(f"    {symbol:,} tokens; the first 2,000 lines of the file, as Claude Code 2.1 reads it, cost {page:,}\n")
 
-    print("The same lines in the dialects that models already know:\n")
+    title("The same lines in dialects: the read tools that models already know")
     show(SAMPLE, "codex", {"file_path": str(FILE), "offset": 20, "limit": 3})
     show(SAMPLE, "workspace", {"path": "harbor.py", "start_line": 20, "max_lines": 3})
     show(SAMPLE, "forge", {"path": "harbor.py", "start_line": 20, "end_line": 22})
     show(SAMPLE, "claude", {"file_path": str(FILE), "offset": 19, "limit": 3})
 
+    title("Next")
     print(
-        """Next:
+        """\
     .venv/bin/eyespan README.md:1-9                    a file, as people read it
     .venv/bin/eyespan setup                            add it to a host
     .venv/bin/eyespan view                             a page that shows what a model receives

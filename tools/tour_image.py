@@ -21,14 +21,15 @@ from eyespan import Workspace
 
 HERE = Path(__file__).resolve().parent.parent
 STYLE = """
-  .back { fill: #f6f8fa; stroke: #d0d7de } .text { fill: #1f2328 } .dim { fill: #6e7781 } .bold { fill: #0550ae }
-  .bold { font-weight: 700 }
+  .back { fill: #f6f8fa; stroke: #d0d7de } .text { fill: #1f2328 } .dim { fill: #59636e } .bold { fill: #0550ae }
+  .own { fill: #0f5f59 } .bad { fill: #a11d1d } .bold { font-weight: 700 }
   @media (prefers-color-scheme: dark) {
-    .back { fill: #0d1117; stroke: #30363d } .text { fill: #e6edf3 } .dim { fill: #7d8590 } .bold { fill: #79c0ff }
+    .back { fill: #0d1117; stroke: #30363d } .text { fill: #e6edf3 } .dim { fill: #9198a1 } .bold { fill: #79c0ff }
+    .own { fill: #6fd6c9 } .bad { fill: #ffa8a0 }
   }
   text { font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace }
 """
-KINDS = {"\x1b[1m": "bold", "\x1b[2m": "dim", "\x1b[0m": "text"}
+KINDS = {"\x1b[1m": "bold", "\x1b[2m": "dim", "\x1b[36m": "own", "\x1b[31m": "bad", "\x1b[0m": "text"}
 WIDTH = 104
 PAGE = HERE / "docs" / "tour.svg"
 COMPARED = HERE / "docs" / "compare.svg"
@@ -52,7 +53,7 @@ def on_terminal(command: list[str]) -> str:
 def row(line: str, number: int) -> str:
     """Draw one line of the image, without what exceeds it; spaces that would collapse become no-break spaces."""
     spans, kind, room = [], "text", WIDTH
-    for piece in re.split(r"(\x1b\[\dm)", line.expandtabs(8)):
+    for piece in re.split(r"(\x1b\[\d+m)", line.expandtabs(8)):
         if piece in KINDS:
             kind = KINDS[piece]
         elif piece and room:
@@ -62,8 +63,8 @@ def row(line: str, number: int) -> str:
     return f'<text x="16" y="{19 * number + 6}">{"".join(spans)}</text>'
 
 
-def drawn(title: str, lines: list[str]) -> str:
-    """Return lines of a terminal as SVG."""
+def drawn(title: str, lines: list[str], shapes: str = "") -> str:
+    """Return lines of a terminal as SVG, with further shapes."""
     height = 19 * len(lines) + 22
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH * 8 + 32} {height}" role="img">',
@@ -71,6 +72,7 @@ def drawn(title: str, lines: list[str]) -> str:
         f"<style>{STYLE}</style>",
         f'<rect class="back" x="0.5" y="0.5" width="{WIDTH * 8 + 31}" height="{height - 1}" rx="8"/>',
         *(row(line, number) for number, line in enumerate(lines, 1)),
+        *([shapes] if shapes else []),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
@@ -101,13 +103,16 @@ def compared() -> str:
         *[_beside(*pair) for pair in zip_longest(left, own.text.split("\n"), fillvalue="")],
         "",
         _beside(f"\x1b[1m{before:,} tokens\x1b[0m", f"\x1b[1m{after} tokens\x1b[0m"),
-        _beside(f"\x1b[1m{'█' * 48}\x1b[0m", "\x1b[1m▏\x1b[0m"),
+        "",
     ]
-    return drawn("The same question to the tool of Claude Code and to eyespan", rows)
+    bars = [(16, 375), (422, max(2, 375 * after // before))]
+    top = 19 * len(rows) - 8
+    shapes = [f'<rect class="bold" x="{x}" y="{top}" width="{width}" height="14" rx="2"/>' for x, width in bars]
+    return drawn("The same question to the tool of Claude Code and to eyespan", rows, "\n".join(shapes))
 
 
 def _beside(left: str, right: str) -> str:
-    shown = re.sub(r"\x1b\[\dm", "", left.expandtabs(8))
+    shown = re.sub(r"\x1b\[\d+m", "", left.expandtabs(8))
     return left.expandtabs(8) + " " * (52 - len(shown)) + right.expandtabs(8)
 
 
