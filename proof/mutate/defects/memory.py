@@ -435,7 +435,7 @@ DEFECTS = (
     Defect(
         name="blocks of remote files are free",
         file=f"{SRC}/extras/remote/remote_file.py",
-        old="        self._charge(RECEIVED_COPIES * wanted)\n",
+        old="        self._charge(wanted)\n",
         new="",
         tests="tests/extras/remote/test_web.py -k paid_for",
     ),

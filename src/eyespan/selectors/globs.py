@@ -17,13 +17,12 @@ Parts = list[re.Pattern[str] | None]
 MAX_ALTERNATIVES = 1000
 MAX_PARTS = 50_000
 """The names of all alternatives of all patterns of a call."""
-_SIGNS = "*[{"
 
 
-def split_glob(path: str) -> tuple[str, str]:
+def split_glob(path: str, signs: str = "*[{") -> tuple[str, str]:
     """Return the directory before the first wildcard, "" for the present one, and the pattern below it."""
     names = path.split("/")
-    count = next((at for at, name in enumerate(names) if any(sign in name for sign in _SIGNS)), len(names))
+    count = next((at for at, name in enumerate(names) if any(sign in name for sign in signs)), len(names))
     base = "/".join(names[:count])
     return "/" if path.startswith("/") and not base else base, "/".join(names[count:])
 

@@ -137,6 +137,17 @@ def test_a_pattern_gives_a_map_of_a_bucket_without_denied_names(workspace):
     assert "app.py" not in workspace.tool("native").call({"files": ["*.txt"]}).text
 
 
+def test_what_is_below_a_denied_directory_is_in_no_map_search_or_export(bucket):
+    with Workspace(f"{bucket.url}/p").excluding(["src"]) as narrow:
+        native = narrow.tool("native")
+        shown = native.call({"files": ["**"]}).text + native.call({"files": [".?return"]}).text
+        exported = [record.source for record in narrow.read_many(".")]
+
+    assert "app.py" not in shown
+    assert "a.txt" in exported
+    assert not any(source.startswith("src/") for source in exported)
+
+
 def test_lines_of_a_bucket_are_searched(workspace):
     text = workspace.tool("native").call({"files": ["src?return"]}).text
 

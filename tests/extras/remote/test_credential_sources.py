@@ -74,7 +74,6 @@ def test_variables_come_first():
     assert found("az", account) == Credentials("azure", "name", "key")
     assert found("az", {"AZURE_STORAGE_SAS_TOKEN": "sig=x"}) == Credentials("query", secret="sig=x")
     assert found("az", {"AZURE_STORAGE_TOKEN": "word"}) == Credentials("bearer", secret="word")
-    assert found("az", {"AZURE_STORAGE_USE_EMULATOR": "true"}).name == "devstoreaccount1"
 
 
 def test_a_profile_is_read(tmp_path):

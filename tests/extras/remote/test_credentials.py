@@ -107,3 +107,11 @@ def test_a_root_with_credentials_is_refused_without_repeating_them(root, capfd):
     assert_clean(str(caught.value))
     assert main(["--root", root, "read", "a"]) != 0
     assert_clean("".join(capfd.readouterr()))
+
+
+def test_a_key_that_is_none_is_refused_without_repeating_it(monkeypatch):
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", "planted")
+
+    text = Workspace("az://container").tool("native").call({"files": ["a.txt"]}).text
+
+    assert text.endswith("(az://container: the key of this host is invalid)")

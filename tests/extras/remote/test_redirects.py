@@ -167,7 +167,6 @@ def test_a_store_with_tls_is_reached_with_tls_and_checked(scheme, certificate, o
         ("s3://b", {"AWS_ENDPOINT_URL_S3": "http://s3", "AWS_ENDPOINT_URL": "http://all"}, "http://s3/b"),
         ("gs://b", {}, "https://storage.googleapis.com/b"),
         ("az://c", {"AZURE_STORAGE_ACCOUNT_NAME": "n"}, "https://n.blob.core.windows.net/c"),
-        ("az://c", {"AZURE_STORAGE_USE_EMULATOR": "true"}, "http://127.0.0.1:10000/devstoreaccount1/c"),
     ],
 )
 def test_the_environment_names_the_address_of_a_store(url, environ, endpoint):

@@ -8,6 +8,7 @@ import pytest
 
 from eyespan import Workspace
 from eyespan.extras.bulk.export import export_lines
+from eyespan.extras.remote import remote_file
 
 from .bucket_server import BucketServer
 
@@ -25,14 +26,14 @@ def bucket(request, monkeypatch):
     server.close()
 
 
-def answer_together(server):
-    """Answer the first `AT_ONCE` objects only when all of them are requested."""
+def answer_together(server, is_one=lambda handler: ".py" in handler.path):
+    """Answer the first `AT_ONCE` of these requests only when all of them were made."""
     together = threading.Barrier(AT_ONCE)
     first = [None] * AT_ONCE
     answer = server.answer
 
     def wait(handler):
-        if ".py" in handler.path and first:
+        if is_one(handler) and first:
             first.pop()
             together.wait(60)
         answer(handler)
@@ -56,10 +57,11 @@ def test_an_export_of_unchanged_objects_takes_a_listing(bucket, tmp_path):
     assert (requests, len(bucket.requests)) == (2, 1)
 
 
-def test_a_process_reads_several_objects_at_the_same_time(bucket):
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_process_reads_several_objects_at_the_same_time(workers, bucket):
     answer_together(bucket)
     with Workspace(f"{bucket.root}/d", deadline_seconds=60) as workspace:
-        records = list(workspace.read_many("."))
+        records = list(workspace.read_many(".", workers=workers))
 
     assert [record.source for record in records] == [f"{number:02}.py" for number in range(COUNT)]
     assert {record.error_code for record in records} == {""}
@@ -71,3 +73,14 @@ def test_a_map_reads_several_objects_at_the_same_time(bucket):
         text = workspace.tool("native").call({"files": ["**"]}).text
 
     assert text.count(".py") == COUNT
+
+
+def test_a_scan_reads_several_ranges_at_the_same_time(bucket, monkeypatch):
+    monkeypatch.setattr(remote_file, "RANGE_BYTES", 1 << 18)
+    bucket.files["d/big.log"] = b"line of a log\n" * 300_000
+    second_step = remote_file.FIRST_BYTES + remote_file.BLOCK_BYTES + (1 << 20)
+    answer_together(bucket, lambda handler: int(handler.headers["Range"][6:].partition("-")[0]) >= second_step)
+    with Workspace(f"{bucket.root}/d", deadline_seconds=60) as workspace:
+        reply = workspace.tool("codex").call({"file_path": f"{workspace.roots[0].path}/big.log", "offset": 290_000})
+
+    assert reply.text.startswith("L290000: line of a log\n")

@@ -74,7 +74,7 @@ def test_a_large_file_is_read_in_ranges_of_its_own(server, workspace):
     assert server.sent_bytes < 500_000
 
 
-def test_memory_is_bounded_by_blocks(server, workspace):
+def test_memory_is_bounded_by_blocks(server, workspace, monkeypatch):
     server.files["big.log"] = lines(400_000)
     opened = []
     real = remote_file.RemoteFile.read_at
@@ -84,13 +84,11 @@ def test_memory_is_bounded_by_blocks(server, workspace):
         opened.append(sum(map(len, self._blocks.values())))
         return data
 
-    remote_file.RemoteFile.read_at = read_at
-    try:
-        workspace.tool("codex").call({"file_path": "/data/big.log", "offset": 390_000})
-    finally:
-        remote_file.RemoteFile.read_at = real
+    monkeypatch.setattr(remote_file.RemoteFile, "read_at", read_at)
+    monkeypatch.setattr(remote_file, "MAX_STEP_BYTES", 2 << 20)
+    workspace.tool("codex").call({"file_path": "/data/big.log", "offset": 390_000})
 
-    assert max(opened) <= 3 * remote_file.MAX_BLOCK_BYTES
+    assert max(opened) <= remote_file.MAX_STEP_BYTES + remote_file.KEPT_BLOCKS * remote_file.BLOCK_BYTES
 
 
 @pytest.mark.parametrize("fault", [status(500), status(503), status(429), breaks_off(b"one"), hangs(0.6)])
@@ -439,7 +437,7 @@ def test_the_command_line_numbers_last_lines_only_if_asked(option, is_numbered, 
 
 
 def test_blocks_of_a_file_are_paid_for_and_free_after_the_call(server, workspace, monkeypatch):
-    server.files["large.txt"] = b"line\n" * 2_000_000
+    server.files["large.txt"] = b"line\n" * 4_000_000
     most = []
     real = CallContext.charge
     monkeypatch.setattr(

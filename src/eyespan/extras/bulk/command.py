@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Sequence
 from glob import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eyespan.cli.options import Arguments, Parser, UsageError, text, whole_number
 from eyespan.escape import in_plain_words, plural
@@ -95,30 +95,29 @@ def main(arguments: Arguments) -> int:
         workspace = arguments.workspace().excluding(values.get("exclude", ()))
     except ValueError as error:
         raise UsageError(f"--exclude: {error}") from None
-    if to == "-":
-        try:
-            report = write_lines(workspace, arguments.operands, sys.stdout.buffer, workers=workers, options=options)
-        except ChildProcessError as error:
-            print(f"eyespan: {in_plain_words(error)}", file=sys.stderr)
-            return 1
-        return _report_unsearched(report)
-    if not to.endswith((".jsonl", ".parquet")):
+    if to != "-" and not to.endswith((".jsonl", ".parquet")):
         raise UsageError(f"--to must end in .jsonl or .parquet, or be -, not {to!r}")
-    workspace = workspace.excluding(_own_files(workspace, to))
-    progress = _Progress(workspace, arguments.operands)
-    write = export_table if to.endswith(".parquet") else export_lines
+    progress = _Progress(workspace, arguments.operands, is_on=to != "-" and sys.stderr.isatty())
+    more: dict[str, Any] = {"workers": workers, "options": options, "on_progress": progress}
     try:
-        report = write(workspace, arguments.operands, to, workers=workers, options=options, on_progress=progress)
+        if to == "-":
+            report = write_lines(workspace, arguments.operands, sys.stdout.buffer, **more)
+        else:
+            write = export_table if to.endswith(".parquet") else export_lines
+            report = write(workspace.excluding(_own_files(workspace, to)), arguments.operands, to, **more)
+    except BrokenPipeError:
+        raise  # the reader needs no more
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         progress.clear()
         print(f"eyespan: {in_plain_words(error)}", file=sys.stderr)
         return 1
     progress.clear()
-    print(
-        f"{to}: {report.files:,} files, {report.records:,} records, {report.errors:,} errors, "
-        f"{report.kept:,} unchanged, {os.path.getsize(to):,} bytes",
-        file=sys.stderr,
-    )
+    if to != "-":
+        print(
+            f"{to}: {report.files:,} files, {report.records:,} records, {report.errors:,} errors, "
+            f"{report.kept:,} unchanged, {os.path.getsize(to):,} bytes",
+            file=sys.stderr,
+        )
     return _report_unsearched(report)
 
 
@@ -141,8 +140,8 @@ def _report_unsearched(report: ExportReport) -> int:
 class _Progress:
     """A line on standard error while a person is watching."""
 
-    def __init__(self, workspace: Workspace, targets: Sequence[str]) -> None:
-        self._is_on = sys.stderr.isatty()
+    def __init__(self, workspace: Workspace, targets: Sequence[str], *, is_on: bool) -> None:
+        self._is_on = is_on
         self._start = self._last = time.monotonic()
         self._is_shown = False
         self._total: int | None = None

@@ -10,7 +10,9 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from eyespan.errors import ReadError, Unsearched
@@ -24,13 +26,19 @@ if TYPE_CHECKING:
     from eyespan.workspace import Workspace
 
 
+@dataclass(slots=True)
 class ExportReport:
     """The counts of one run."""
 
-    def __init__(self) -> None:
-        self.files = self.kept = self.records = self.errors = self.tokens = 0
-        self.unsearched: list[str] = []
-        """Targets without a file, and directories that were not searched to their end."""
+    files: int = 0
+    kept: int = 0
+    records: int = 0
+    errors: int = 0
+    unsearched: list[str] = field(default_factory=list)
+    """Targets without a file, and directories that were not searched to their end."""
+
+
+Progress = Callable[[ExportReport], None] | None
 
 
 def export_lines(
@@ -40,7 +48,7 @@ def export_lines(
     *,
     workers: int = 0,
     options: Options | None = None,
-    on_progress: Callable[[ExportReport], None] | None = None,
+    on_progress: Progress = None,
 ) -> ExportReport:
     """Write JSON lines to a file; continue an earlier run.
 
@@ -52,21 +60,16 @@ def export_lines(
             _lock(left, part)
     if os.path.exists(part) and (not os.path.exists(resumed) or os.path.getsize(part) > os.path.getsize(resumed)):
         os.replace(part, resumed)  # a run begins with a copy of what the one before it had, so the longer one has more
-    earlier = [_Earlier(name, is_complete=name == path) for name in (resumed, path) if os.path.exists(name)]
-    report = ExportReport()
-    try:
-        with open(part, "wb") as file:
-            _lock(file, part)
-            for lines in _all_lines(workspace, targets, earlier, workers, options or Options(), report):
-                file.writelines(lines)
-                report.files += 1
-                if on_progress is not None:
-                    on_progress(report)
-            file.flush()
-            os.fsync(file.fileno())
-    finally:
-        for each in earlier:
-            each.close()
+    with ExitStack() as stack:
+        names = [name for name in (resumed, path) if os.path.exists(name)]
+        earlier = [_Earlier(stack.enter_context(open(name, "rb")), is_complete=name == path) for name in names]
+        file = stack.enter_context(open(part, "wb"))
+        _lock(file, part)
+        report = write_lines(
+            workspace, targets, file, workers=workers, options=options, on_progress=on_progress, earlier=earlier
+        )
+        file.flush()
+        os.fsync(file.fileno())
     os.replace(part, path)
     if os.path.exists(resumed):
         os.unlink(resumed)
@@ -92,7 +95,7 @@ def export_table(
     *,
     workers: int = 0,
     options: Options | None = None,
-    on_progress: Callable[[ExportReport], None] | None = None,
+    on_progress: Progress = None,
 ) -> ExportReport:
     """Write a Parquet file with the columns of `SCHEMA`. The lines it was made of stay beside it, for a later run.
 
@@ -125,40 +128,35 @@ def _quoted(text: str) -> str:
 
 
 def write_lines(
-    workspace: Workspace, targets: Iterable[str], file: BinaryIO, *, workers: int = 0, options: Options | None = None
-) -> ExportReport:
-    """Write JSON lines to an open file, from the start."""
-    report = ExportReport()
-    for lines in _all_lines(workspace, targets, [], workers, options or Options(), report):
-        file.writelines(lines)
-        report.files += 1
-    return report
-
-
-def _all_lines(
     workspace: Workspace,
     targets: Iterable[str],
-    earlier: list[_Earlier],
-    workers: int,
-    options: Options,
-    report: ExportReport,
-) -> Iterator[list[bytes]]:
-    """Yield the lines of each file: copied from an earlier result, or read."""
+    file: BinaryIO,
+    *,
+    workers: int = 0,
+    options: Options | None = None,
+    on_progress: Progress = None,
+    earlier: Sequence[_Earlier] = (),
+) -> ExportReport:
+    """Write JSON lines to an open file, those of unchanged files as earlier results have them."""
+    report, options = ExportReport(), options or Options()
     found = _found(workspace, targets, earlier, options, report)
     for records in read_found(workspace, found, options, workers=workers, ordered=True):
         if isinstance(records, Kept):
             report.kept += 1
-            report.records += len(records.lines)
-            yield records.lines
-            continue
-        report.records += len(records)
-        report.errors += sum([record.is_error for record in records])
-        report.tokens += sum([record.tokens for record in records])
-        yield [_line(record.as_json()) for record in records]
+            lines = records.lines
+        else:
+            report.errors += sum([record.is_error for record in records])
+            lines = [_line(record.as_json()) for record in records]
+        report.files += 1
+        report.records += len(lines)
+        file.writelines(lines)
+        if on_progress is not None:
+            on_progress(report)
+    return report
 
 
 def _found(
-    workspace: Workspace, targets: Iterable[str], earlier: list[_Earlier], options: Options, report: ExportReport
+    workspace: Workspace, targets: Iterable[str], earlier: Sequence[_Earlier], options: Options, report: ExportReport
 ) -> Iterator[tuple[str, ReadError | Kept | None]]:
     """Yield the files of the walk, those that an earlier result has unchanged with their lines."""
     for path, error, identity in find_files(workspace, targets):
@@ -179,9 +177,9 @@ def _found(
 class _Earlier:
     """The records of an earlier result, taken in the same order."""
 
-    def __init__(self, path: str, *, is_complete: bool) -> None:
+    def __init__(self, file: BinaryIO, *, is_complete: bool) -> None:
         self._is_complete = is_complete
-        self._file = open(path, "rb")  # noqa: SIM115 - closed by `close`
+        self._file = file
         self._next = self._read()
 
     def _read(self) -> tuple[dict[str, Any], bytes] | None:
@@ -214,9 +212,6 @@ class _Earlier:
         if self._next is None and not self._is_complete:
             return None  # the run may have ended within this file
         return None if has_failed or not lines else (version, lines)
-
-    def close(self) -> None:
-        self._file.close()
 
 
 def _line(row: dict[str, Any]) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext
@@ -34,6 +35,9 @@ class Kept:
 
     def __init__(self, lines: list[bytes]) -> None:
         self.lines = lines
+
+
+FoundOrKept = tuple[str, ReadError | Kept | None]
 
 
 def read_many(
@@ -75,19 +79,22 @@ def read_many(
 
 def read_found(
     workspace: Workspace,
-    found: Iterable[tuple[str, ReadError | Kept | None]],
+    found: Iterable[FoundOrKept],
     options: Options,
     *,
     workers: int = 0,
     ordered: bool = False,
     max_in_flight: int = MAX_IN_FLIGHT,
 ) -> Iterator[list[Record] | Kept]:
-    """Yield the records of each file that a walk has found; what is kept is passed on."""
+    """Yield the records of each file that a walk has found; what is kept is passed on.
+
+    A store answers many requests at a time as fast as one, so each process reads several objects at a time.
+    """
+    at_once = REMOTE_THREADS if any(root.is_remote for root in workspace.roots) else 1
     if workers:
-        return _in_pool(_WorkerPool(workspace, workers), found, ordered, max_in_flight, options)
-    if any(root.is_remote for root in workspace.roots):
-        # A store answers many requests at a time as fast as one.
-        return _in_pool(_ThreadPool(workspace), found, True, max_in_flight, options)
+        return _in_pool(_WorkerPool(workspace, workers), found, options, ordered, max_in_flight, at_once)
+    if at_once > 1:
+        return _in_pool(_ThreadPool(workspace), found, options, True, max_in_flight, 1)
     return (read_file(workspace, path, options) if known is None else _result(path, known) for path, known in found)
 
 
@@ -112,13 +119,13 @@ class _ThreadPool:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._threads = ThreadPoolExecutor(REMOTE_THREADS)
+        self.threads = ThreadPoolExecutor(REMOTE_THREADS)
 
-    def submit(self, path: str, options: Options) -> Future[list[Record] | Kept]:
-        return self._threads.submit(read_file, self._workspace, path, options)
+    def read(self, paths: list[str], options: Options) -> Iterator[list[Record]]:
+        return (read_file(self._workspace, path, options) for path in paths)
 
     def close(self) -> None:
-        self._threads.shutdown(cancel_futures=True)
+        self.threads.shutdown(cancel_futures=True)
 
 
 class _WorkerPool:
@@ -126,24 +133,23 @@ class _WorkerPool:
 
     def __init__(self, workspace: Workspace, workers: int) -> None:
         self._workspace = pickle.dumps(workspace)
-        self._threads = ThreadPoolExecutor(workers)
+        self.threads = ThreadPoolExecutor(workers)
         self._idle: list[BulkWorker] = []
 
-    def submit(self, path: str, options: Options) -> Future[list[Record] | Kept]:
-        return self._threads.submit(self._read, path, options)
-
-    def _read(self, path: str, options: Options) -> list[Record]:
+    def read(self, paths: list[str], options: Options) -> Iterator[list[Record]]:
         for attempt in range(MAX_CRASHES):
-            # An idle process may have ended before it got this file, a new one has not.
+            # An idle process may have ended before it got these files, a new one has not.
             worker = BulkWorker(self._workspace) if attempt else self._take()
             try:
-                records = worker.read(path, options)
+                records = worker.read(paths, options)
             except Ended:
-                continue
+                if len(paths) == 1:
+                    continue
+                return chain.from_iterable([self.read([path], options) for path in paths])
             self._idle.append(worker)
-            return records
+            return iter(records)
         message = "the process that read it ended; the file was given up"
-        return [valid_record(Record(path, selector=path, error_code="crash", error_message=message))]
+        return iter([[valid_record(Record(paths[0], selector=paths[0], error_code="crash", error_message=message))]])
 
     def _take(self) -> BulkWorker:
         try:
@@ -152,7 +158,7 @@ class _WorkerPool:
             return BulkWorker(self._workspace)
 
     def close(self) -> None:
-        self._threads.shutdown(cancel_futures=True)
+        self.threads.shutdown(cancel_futures=True)
         for worker in self._idle:
             worker.close_input()
         for worker in self._idle:
@@ -161,31 +167,32 @@ class _WorkerPool:
 
 def _in_pool(
     pool: _WorkerPool | _ThreadPool,
-    found: Iterable[tuple[str, ReadError | Kept | None]],
+    found: Iterable[FoundOrKept],
+    options: Options,
     ordered: bool,
     max_in_flight: int,
-    options: Options,
+    at_once: int,
 ) -> Iterator[list[Record] | Kept]:
-    waiting: list[Future[list[Record] | Kept]] = []
+    def results(batch: list[FoundOrKept]) -> list[list[Record] | Kept]:
+        unread = [path for path, known in batch if known is None]
+        read = pool.read(unread, options) if unread else iter(())
+        return [next(read) if known is None else _result(path, known) for path, known in batch]
+
+    waiting: list[Future[list[list[Record] | Kept]]] = []
+    files = iter(found)
     try:
-        for path, known in found:
-            waiting.append(pool.submit(path, options) if known is None else _finished(_result(path, known)))
-            while len(waiting) >= max_in_flight:
-                yield _take(waiting, ordered)
+        while batch := list(islice(files, min(at_once, max_in_flight))):
+            waiting.append(pool.threads.submit(results, batch))
+            while len(waiting) * at_once >= max_in_flight:
+                yield from _take(waiting, ordered)
         while waiting:
-            yield _take(waiting, ordered)
+            yield from _take(waiting, ordered)
     finally:
         pool.close()
 
 
-def _finished(result: list[Record] | Kept) -> Future[list[Record] | Kept]:
-    future: Future[list[Record] | Kept] = Future()
-    future.set_result(result)
-    return future
-
-
-def _take(waiting: list[Future[list[Record] | Kept]], ordered: bool) -> list[Record] | Kept:
-    """Wait for the first file, or for any; take it off the list and return its result."""
+def _take(waiting: list[Future[list[list[Record] | Kept]]], ordered: bool) -> list[list[Record] | Kept]:
+    """Wait for the first future, or for any; take it off the list and return its result."""
     if not ordered:
         wait(waiting, return_when=FIRST_COMPLETED)
     place = 0 if ordered else next(place for place, future in enumerate(waiting) if future.done())

@@ -15,7 +15,7 @@ from eyespan.errors import InvalidPath, NotFound, NotRegular, ReadError, Unsearc
 from eyespan.escape import named_path
 from eyespan.guard.paths import as_relative
 from eyespan.guard.tree import MAX_DEPTH, Identity
-from eyespan.selectors.globs import PathGlob
+from eyespan.selectors.globs import PathGlob, split_glob
 
 if TYPE_CHECKING:
     from eyespan.workspace import Workspace
@@ -40,13 +40,11 @@ def find_files(workspace: Workspace, targets: Iterable[str]) -> Iterator[FoundFi
 
 
 def _matching(workspace: Workspace, target: str) -> Iterator[FoundFile]:
-    names = target.removeprefix("./").split("/")
-    fixed = next(at for at, name in enumerate(names) if set("*?[{") & set(name))
-    start = "/".join(names[:fixed]) or target[: target.startswith("/")]
+    start, glob = split_glob(target.removeprefix("./"), "*?[{")
     lead = start and f"{start.rstrip('/')}/"
     has_match = False
     try:
-        pattern = PathGlob("/".join(names[fixed:]))
+        pattern = PathGlob(glob)
     except ValueError as reason:
         yield target, Unsearched(InvalidPath(target, str(reason))), None
         return

@@ -1,8 +1,8 @@
-"""A process that reads one file after the other for its caller.
+"""A process that reads files for its caller.
 
 It is started without the caller's script, so that a script needs no `if __name__ == "__main__"`. Both send pickled
-values through pipes: the caller a workspace, then a path with options at a time; the process None or the reason why it
-cannot start, then the records of each file. The process ends when its input ends, also after its caller was killed.
+values through pipes: the caller a workspace, then some paths with options at a time; the process None or the reason why
+it cannot start, then the records of each file. The process ends when its input ends, also after its caller was killed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import os
 import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from eyespan.escape import in_plain_words
@@ -47,9 +49,9 @@ class BulkWorker:
             reason = f"it ended with status {self._process.returncode}"
         raise ChildProcessError(0, f"a process that reads files cannot be started: {reason}")
 
-    def read(self, path: str, options: Options) -> list[Record]:
-        """Return the records of a file. Raises: Ended."""
-        records: list[Record] = self._exchange(pickle.dumps((path, options)))
+    def read(self, paths: list[str], options: Options) -> list[list[Record]]:
+        """Return the records of each file. Raises: Ended."""
+        records: list[list[Record]] = self._exchange(pickle.dumps((paths, options)))
         return records
 
     def _exchange(self, data: bytes) -> Any:
@@ -93,8 +95,10 @@ def main() -> None:
         pickle.dump(reason, answers)
         while reason is None:
             answers.flush()
-            path, options = pickle.load(sys.stdin.buffer)
-            pickle.dump(read_file(workspace, path, options), answers)
+            paths, options = pickle.load(sys.stdin.buffer)
+            with ThreadPoolExecutor(len(paths)) as threads:
+                records = list(threads.map(partial(read_file, workspace, options=options), paths))
+            pickle.dump(records, answers)
     except EOFError:
         pass  # the caller needs no more, or has ended
     except BrokenPipeError:

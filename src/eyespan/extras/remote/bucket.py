@@ -60,7 +60,10 @@ class BucketStore(Store):
                 raise PermissionRefused(asked, errno.EACCES, f"{self.name}: this host has no credentials for it")
             more = AZURE_HEADERS if self._is_azure else {}
             request = StoreRequest(self.server.authority, path, query, {**headers, **more})
-            return signed(request, credentials, self._region)
+            try:
+                return signed(request, credentials, self._region)
+            except ValueError:
+                raise PermissionRefused(asked, errno.EACCES, f"{self.name}: the key of this host is invalid") from None
 
         return prepare
 

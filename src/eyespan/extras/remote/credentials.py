@@ -19,10 +19,10 @@ import os
 import socket
 import time
 from _thread import allocate_lock
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from http.client import HTTPException
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 from eyespan.errors import Missing, StoreFailure
@@ -42,11 +42,6 @@ _AWS_INSTANCE = "http://169.254.169.254"
 _AWS_CONTAINER = "http://169.254.170.2"
 _GOOGLE_SCOPE = "https://www.googleapis.com/auth/devstorage.read_only"
 _AZURE_RESOURCE = "https://storage.azure.com"
-_EMULATOR = Credentials(
-    "azure",
-    "devstoreaccount1",
-    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==",
-)
 
 
 class CredentialSource:
@@ -71,10 +66,10 @@ class CredentialSource:
         prefix, finders = _FINDERS[self._scheme]
         if self._get(f"{prefix}_SKIP_SIGNATURE").lower() in _TRUE:
             return Credentials()
-        for find in finders:
+        for name in finders:
             try:
-                if found := find(self):
-                    return found
+                if found := getattr(self, f"_{name}")():
+                    return cast(Credentials, found)
             except (OSError, ValueError, LookupError, TypeError, HTTPException, StoreFailure):
                 continue  # a service that does not answer, a file that is not there or damaged
         return None
@@ -206,9 +201,6 @@ class CredentialSource:
 
     # Azure
 
-    def _azure_emulator(self) -> Credentials | None:
-        return _EMULATOR if self._get("AZURE_STORAGE_USE_EMULATOR").lower() in _TRUE else None
-
     def _azure_variables(self) -> Credentials | None:
         if key := self._get("AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_ACCESS_KEY", "AZURE_STORAGE_MASTER_KEY"):
             return Credentials("azure", self._get("AZURE_STORAGE_ACCOUNT_NAME"), key)
@@ -253,28 +245,12 @@ _SERVICE_VARIABLES = (
     *("AWS_ENDPOINT_URL_STS", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_METADATA_ENDPOINT", "AZURE_AUTHORITY_HOST"),
     *("IDENTITY_ENDPOINT", "AZURE_MSI_ENDPOINT"),
 )
-_FINDERS: dict[str, tuple[str, tuple[Callable[[CredentialSource], Credentials | None], ...]]] = {
-    "s3": (
-        "AWS",
-        (
-            CredentialSource._aws_variables,
-            CredentialSource._aws_web_identity,
-            CredentialSource._aws_profile,
-            CredentialSource._aws_container,
-            CredentialSource._aws_instance,
-        ),
-    ),
-    "gs": ("GOOGLE", (CredentialSource._google_token, CredentialSource._google_key, CredentialSource._google_instance)),
-    "az": (
-        "AZURE",
-        (
-            CredentialSource._azure_emulator,
-            CredentialSource._azure_variables,
-            CredentialSource._azure_client,
-            CredentialSource._azure_instance,
-        ),
-    ),
+_FINDERS = {
+    "s3": ("AWS", ("aws_variables", "aws_web_identity", "aws_profile", "aws_container", "aws_instance")),
+    "gs": ("GOOGLE", ("google_token", "google_key", "google_instance")),
+    "az": ("AZURE", ("azure_variables", "azure_client", "azure_instance")),
 }
+"""The start of the variables of each scheme, and the methods that find its credentials, in their order."""
 
 
 def _parsed(text: str | bytes) -> Any:

@@ -39,8 +39,6 @@ def _google(bucket: str, environ: Mapping[str, str]) -> str:
 def _azure(container: str, environ: Mapping[str, str]) -> str:
     account = environ.get("AZURE_STORAGE_ACCOUNT_NAME") or "account"
     named = environ.get("AZURE_STORAGE_ENDPOINT") or environ.get("AZURE_ENDPOINT")
-    if environ.get("AZURE_STORAGE_USE_EMULATOR", "").lower() in ("1", "true", "yes", "on"):
-        named = (environ.get("AZURITE_BLOB_STORAGE_URL") or "http://127.0.0.1:10000").rstrip("/") + "/devstoreaccount1"
     return f"{(named or f'https://{account}.blob.core.windows.net').rstrip('/')}/{container}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
 
 FIRST_BYTES = 64 * 1024
 BLOCK_BYTES = 256 * 1024
-"""The size of the first request after the first bytes. Each next block in order is four times as large."""
-MAX_BLOCK_BYTES = 4 << 20
+"""What is requested after the first bytes. Each next step in order is four times as large."""
+MAX_STEP_BYTES = 16 << 20
+RANGE_BYTES = 2 << 20
+"""The most of a step that one request has. The requests of a step are made at the same time."""
 KEPT_BLOCKS = 2
-RECEIVED_COPIES = 2
-"""The copies of a block while it is received."""
 MAX_COPY_BYTES = 64 << 20
 """The largest object that is copied into memory for a decoder."""
 
@@ -73,7 +74,7 @@ class RemoteFile(Source):
         self._first_bytes = first_bytes[: self.max_first_bytes]
         self._blocks = {0: first_bytes}
         self._charged_bytes = 0
-        """The memory that the call pays for: the blocks, and one that is received."""
+        """The memory that the call pays for: the blocks, and those that are received."""
         self._next = -1
         """The place after the last block; a read from there goes on in order."""
         self._step_bytes = BLOCK_BYTES
@@ -124,22 +125,28 @@ class RemoteFile(Source):
             if start <= offset < start + len(block):
                 return block[offset - start : offset - start + size_bytes]
         in_order = offset == self._next or (self._next < 0 and offset == len(self._blocks[0]))
-        self._step_bytes = min(self._step_bytes * 4, MAX_BLOCK_BYTES) if offset == self._next else BLOCK_BYTES
+        self._step_bytes = min(self._step_bytes * 4, MAX_STEP_BYTES) if offset == self._next else BLOCK_BYTES
         wanted = max(size_bytes, self._step_bytes) if in_order else max(size_bytes, min(BLOCK_BYTES, self._step_bytes))
         # The end of a file is one block, since who reads the last bytes often reads those before them.
         start = offset if in_order else max(0, min(offset, self.size_bytes - BLOCK_BYTES))
-        wanted = min(wanted, MAX_BLOCK_BYTES, self.size_bytes - start)
+        wanted = min(wanted, MAX_STEP_BYTES, self.size_bytes - start)
         if wanted > BLOCK_BYTES:
             self._drop_blocks()  # it goes on in order, so the last block is not needed again
         while len(self._blocks) > KEPT_BLOCKS:
             self._blocks.pop(next(start for start in self._blocks if start))
-        self._charge(RECEIVED_COPIES * wanted)
-        data, _ = self._store.get(self._key, start, wanted, self._version, self._context, self.asked)
+        self._charge(wanted)
+        starts = range(start, start + wanted, RANGE_BYTES)
+        with ThreadPoolExecutor(len(starts)) as threads:
+            blocks = list(threads.map(lambda at: self._range(at, start + wanted), starts))
         if start:
-            self._blocks[start] = data
+            self._blocks |= zip(starts, blocks, strict=True)
         self._charge(0)
-        self._next = start + len(data)
-        return data[offset - start :][:size_bytes]
+        self._next = starts[-1] + len(blocks[-1])
+        return blocks[0][offset - start :][:size_bytes]
+
+    def _range(self, start: int, end: int) -> bytes:
+        size_bytes = min(RANGE_BYTES, end - start)
+        return self._store.get(self._key, start, size_bytes, self._version, self._context, self.asked)[0]
 
     def _charge(self, received_bytes: int) -> None:
         """Pay for the blocks, and for one that is to be received. Raises: TooMuchMemory, Cancelled, TimedOut."""

@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 
 from eyespan.context import CallContext
 from eyespan.errors import InvalidPath, NotFound, NotRegular, OutsideRoot, StoreFailure
@@ -26,7 +27,7 @@ READ_AT_ONCE = 8
 """The files of a map that are read at the same time."""
 PROBED_BYTES = 16
 """The bytes of an object that are read to learn that there is one: s3rver sends all for a range of one byte."""
-_SELECTOR_SIGNS = frozenset(":!@")
+_SELECTOR_SIGNS = frozenset(":!@?*")
 
 
 class StoreRoot(RemoteRoot):
@@ -152,12 +153,30 @@ class StoreRoot(RemoteRoot):
         A page is in memory at a time. Raises: ReadError, OSError.
         """
         key = self._key(rest, asked)
-        prefix = f"{key}/" if key else ""
-        for name, version in self.store(asked).below(key, CallContext(), asked):
-            path = name.removeprefix(prefix)
-            if path > after and policy.rule_against(name, self.canonical) is None:
-                status = RemoteStatus(number_of(f"{self.url}/{name}"), version)
+        for path, version in self._below(key, policy, {}, CallContext(), asked):
+            if path > after:
+                status = RemoteStatus(number_of(f"{self.url}/{key and f'{key}/'}{path}"), version)
                 yield path, None, (status.st_dev, status.st_ino)
+
+    def _below(
+        self, key: str, policy: Policy, hidden: dict[str, int], context: CallContext, asked: str
+    ) -> Iterator[tuple[str, ObjectVersion]]:
+        """Yield path and version of all objects below a key; `hidden` counts those that each rule forbids."""
+        prefix = key and f"{key}/"
+
+        @lru_cache(maxsize=MAX_KEY_BYTES)
+        def rule_above(directory: str) -> str | None:
+            """Return the rule that forbids the name of a directory, or of one above it."""
+            if not directory:
+                return None
+            return rule_above(directory.rpartition("/")[0]) or policy.rule_against(prefix + directory, self.canonical)
+
+        for name, version in self.store(asked).below(key, context, asked):
+            path = name.removeprefix(prefix)
+            if rule := rule_above(path.rpartition("/")[0]) or policy.rule_against(name, self.canonical):
+                hidden[rule] = hidden.get(rule, 0) + 1
+            elif path:
+                yield path, version
 
     def explore(
         self,
@@ -177,38 +196,24 @@ class StoreRoot(RemoteRoot):
         """
         key = self._key(rest, asked)
         store = self.store(asked)
-        prefix = f"{key}/" if key else ""
+        prefix = key and f"{key}/"
         directories: dict[str, list[tuple[str, Key]]] = {"": []}
-        denied: dict[str, bool] = {"": False}
         hidden: dict[str, int] = {}
         count, is_complete = 0, True
-        for name, version in store.below(key, context, asked):
-            path = name.removeprefix(prefix)
+        for path, version in self._below(key, policy, hidden, context, asked):
+            directory, slash, name = path.rpartition("/")
+            is_complete = is_complete and name != LEFT_OUT and count < MAX_FILES
             if count >= MAX_FILES:
                 break
-            if path.rpartition("/")[2] == LEFT_OUT:
-                is_complete = False
-                continue
-            if not path or not SKIPPED.isdisjoint(path.split("/")) or not (accepts is None or accepts(path)):
-                continue
-            if rule := policy.rule_against(name, self.canonical):
-                hidden[rule] = hidden.get(rule, 0) + 1
-                continue
-            directory, slash, last = path.rpartition("/")
-            if self._is_below_denied(directory, prefix, policy, denied):
-                continue
-            context.charge(file_memory(last))
-            directories.setdefault(directory + slash, []).append((last, self._file_key(name, version)))
-            count += 1
+            if name != LEFT_OUT and SKIPPED.isdisjoint(path.split("/")) and (accepts is None or accepts(path)):
+                context.charge(file_memory(name))
+                directories.setdefault(directory + slash, []).append((name, self._file_key(prefix + path, version)))
+                count += 1
         if key and not count:
             self.list(rest, asked, policy, context)
-        survey = Survey(
-            key or ".",
-            {path: DirectoryFiles(sorted(directories[path])) for path in sorted(directories)},
-            is_complete and count < MAX_FILES,
-            hidden,
-        )
-        chosen = [f"{directory}{name}" for directory, names in choose(survey).items() for name in names]
+        found = {path: DirectoryFiles(sorted(directories[path])) for path in sorted(directories)}
+        survey = Survey(key or ".", found, is_complete, hidden)
+        chosen = [f"{directory}{name}" for directory, names in choose(survey).items() for name in names][:MAX_EXPLORED]
 
         def first_bytes(path: str) -> tuple[bytes, ObjectVersion] | None:
             try:
@@ -216,19 +221,11 @@ class StoreRoot(RemoteRoot):
             except (NotFound, StoreFailure):
                 return None
 
-        del chosen[MAX_EXPLORED:]
         with ThreadPoolExecutor(READ_AT_ONCE) as threads:
-            for path, found in zip(chosen, threads.map(first_bytes, chosen), strict=True):
-                if found is not None:
-                    take(path, found[0], self._file_key(f"{prefix}{path}", found[1]))
+            for path, data in zip(chosen, threads.map(first_bytes, chosen), strict=True):
+                if data is not None:
+                    take(path, data[0], self._file_key(f"{prefix}{path}", data[1]))
         return survey
-
-    def _is_below_denied(self, directory: str, prefix: str, policy: Policy, known: dict[str, bool]) -> bool:
-        """Return True if a rule forbids the name of a directory, or of one above it."""
-        if directory not in known:
-            is_above_denied = self._is_below_denied(directory.rpartition("/")[0], prefix, policy, known)
-            known[directory] = is_above_denied or policy.rule_against(prefix + directory, self.canonical) is not None
-        return known[directory]
 
     def _file_key(self, key: str, version: ObjectVersion) -> Key:
         status = RemoteStatus(number_of(f"{self.url}/{key}"), version)

@@ -17,6 +17,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -85,6 +86,12 @@ def _connected_by(connector: socket.socket, host: str, port: int, name: str, ask
     return connected
 
 
+_Found = TypeVar("_Found")
+Check = Callable[[], None]
+Prepare = Callable[[dict[str, str]], tuple[str, dict[str, str]]]
+"""Returns the path, with its query, and the headers of a request with these headers: a store signs them."""
+
+
 class _Wire:
     """A connected socket, as http.client uses it, whose answers have an end.
 
@@ -93,38 +100,20 @@ class _Wire:
     """
 
     def __init__(self, connected: socket.socket, name: str) -> None:
+        self.name = name
         self._connected = connected
-        self._name = name
-        self._asked = ""
-        self._check: Callable[[], None] | None = None
-        self._left_bytes = 0
+        self.sendall, self.close = connected.sendall, connected.close
 
-    def expect(self, check: Callable[[], None], asked: str) -> None:
+    def expect(self, check: Check, asked: str) -> None:
         """Expect the headers of an answer; `check` raises an error when the answer is to be abandoned."""
-        self._check, self._asked, self._left_bytes = check, asked, MAX_HEADERS_BYTES
+        self.check, self.asked, self.left_bytes = check, asked, MAX_HEADERS_BYTES
 
     def allow(self, size_bytes: int) -> None:
         """Allow a body of this size after the headers."""
-        self._left_bytes += CHUNK_COPIES * size_bytes
-
-    def receive(self, piece: socket.SocketIO, buffer: Any) -> int:
-        """Fill a buffer with what was received next. Raises: ReadError, OSError."""
-        if self._check is not None:
-            self._check()
-        count = piece.readinto(buffer) or 0
-        self._left_bytes -= count
-        if self._left_bytes < 0:
-            raise StoreFailure(self._asked, f"{self._name} sent more than was asked for")
-        return count
+        self.left_bytes += CHUNK_COPIES * size_bytes
 
     def makefile(self, _mode: str) -> io.BufferedReader:
         return io.BufferedReader(_Pieces(self, self._connected.makefile("rb", buffering=0)))
-
-    def sendall(self, data: bytes) -> None:
-        self._connected.sendall(data)
-
-    def close(self) -> None:
-        self._connected.close()
 
 
 class _Pieces(io.RawIOBase):
@@ -138,7 +127,14 @@ class _Pieces(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        return self._wire.receive(self._pieces, buffer)
+        """Fill a buffer with what was received next. Raises: ReadError, OSError."""
+        wire = self._wire
+        wire.check()
+        count = self._pieces.readinto(buffer) or 0
+        wire.left_bytes -= count
+        if wire.left_bytes < 0:
+            raise StoreFailure(wire.asked, f"{wire.name} sent more than was asked for")
+        return count
 
     def close(self) -> None:
         self._pieces.close()
@@ -154,11 +150,6 @@ class _Connection(http.client.HTTPConnection):
         super().__init__(host, port)
         self.wire = wire
         self.sock: Any = wire
-
-
-_Found = TypeVar("_Found")
-Prepare = Callable[[dict[str, str]], tuple[str, dict[str, str]]]
-"""Returns the path, with its query, and the headers of a request with these headers: a store signs them."""
 
 
 class Server:
@@ -201,23 +192,61 @@ class Server:
         prepare: Prepare,
         start: int,
         size_bytes: int,
-        version: ObjectVersion | None,
+        known: ObjectVersion | None,
         context: CallContext,
         asked: str,
     ) -> tuple[bytes, ObjectVersion]:
         """Return a range of a file and its version, as `Store.get` does. Raises: ReadError."""
-        ranged = {"Range": f"bytes={start}-{start + size_bytes - 1}", "Accept-Encoding": "identity"}
-        if version is not None and version.etag and not version.etag.startswith("W/"):
-            ranged["If-Match"] = version.etag
+        headers = {"Range": f"bytes={start}-{start + size_bytes - 1}", "Accept-Encoding": "identity"}
+        if known is not None and known.etag and not known.etag.startswith("W/"):
+            headers["If-Match"] = known.etag
 
         def once() -> tuple[int, str, tuple[bytes, ObjectVersion] | None]:
-            found = self._request(*prepare(ranged), start, size_bytes, version, context, asked)
-            if found[0] == 416 and version is None and ranged.pop("Range", ""):
-                # An empty file has no range, and not every server reports its size then.
-                found = self._request(*prepare(ranged), start, size_bytes, version, context, asked)
-            return found
+            with self._answer(*prepare(headers), asked, context.check) as (wire, answer):
+                current = self._version(answer, start, size_bytes, asked)
+                if current is None:
+                    wire.allow(MAX_ERROR_BYTES)
+                    return answer.status, _code_of(answer.read(MAX_ERROR_BYTES)), None
+                if known is not None and current != known:
+                    raise Changed(asked)
+                skipped_bytes = min(start, current.size_bytes) if answer.status == 200 else 0
+                count = max(0, min(size_bytes, current.size_bytes - start))
+                wire.allow(skipped_bytes + count)
+                while skipped_bytes:
+                    skipped_bytes -= len(_body(answer, min(SKIPPED_BYTES, skipped_bytes)))
+                data = _body(answer, count)
+            context.count_store(0, len(data))
+            return answer.status, "", (data, current)
 
-        return self._repeated(once, context, asked)
+        def once_or_without_range() -> tuple[int, str, tuple[bytes, ObjectVersion] | None]:
+            found = once()
+            # An empty file has no range, and not every server reports its size then.
+            is_perhaps_empty = found[0] == 416 and found[2] is None and known is None and headers.pop("Range", "")
+            return once() if is_perhaps_empty else found
+
+        return self._repeated(once_or_without_range, context, asked)
+
+    def _version(
+        self, answer: http.client.HTTPResponse, start: int, size_bytes: int, asked: str
+    ) -> ObjectVersion | None:
+        """Return the version of which an answer has this part; None for an error. Raises: StoreFailure."""
+        try:
+            if answer.status == 206:
+                first, last, total = _content_range(answer, asked, self.name)
+                if not start == first <= last == min(start + size_bytes, total) - 1:
+                    raise StoreFailure(asked, f"{self.name} answered with another range than it was asked for")
+            elif answer.status == 200:
+                length = answer.headers.get("Content-Length")
+                if length is None or (total := _number(length)) > MAX_WHOLE_BYTES:
+                    raise StoreFailure(asked, f"{self.name} cannot send parts of a file, and this one is too large")
+            elif answer.status == 416 and answer.headers.get("Content-Range") == "bytes */0":
+                total = 0
+            else:
+                return None
+            modified = modified_ns(answer.headers.get("Last-Modified") or "")
+            return make_version(total, answer.headers.get("ETag") or "", modified)
+        except ValueError:
+            raise StoreFailure(asked, f"{self.name} sent an invalid header") from None
 
     def whole(self, prepare: Prepare, max_bytes: int, context: CallContext, asked: str) -> bytes:
         """Return a whole answer of at most `max_bytes`. Raises: ReadError."""
@@ -257,7 +286,7 @@ class Server:
         headers: dict[str, str],
         body: bytes,
         max_bytes: int,
-        check: Callable[[], None] | None = None,
+        check: Check | None = None,
         asked: str = "",
     ) -> tuple[int, bytes]:
         """Make one request with these headers and return the status and the body, of at most `max_bytes`.
@@ -271,10 +300,8 @@ class Server:
             if self._clock() > end:
                 raise StoreFailure(asked, f"{self.name} answers too slowly")
 
-        connection, answer = self._answer(path, headers, asked, check or check_time, method, body)
-        is_done = False
-        try:
-            connection.wire.allow(max_bytes)
+        with self._answer(path, headers, asked, check or check_time, method, body) as (wire, answer):
+            wire.allow(max_bytes)
             data = bytearray()
             while piece := answer.read1(1 << 16):
                 data += piece
@@ -282,105 +309,48 @@ class Server:
                     raise StoreFailure(asked, f"{self.name} sent more than was asked for")
             if answer.length:
                 raise http.client.IncompleteRead(bytes(data), answer.length)
-            is_done = answer.isclosed()
             return answer.status, bytes(data)
-        finally:
-            self._keep(connection, answer, is_done=is_done)
 
-    def _keep(self, connection: _Connection, answer: http.client.HTTPResponse, *, is_done: bool) -> None:
-        """Keep a connection for the next request, or close it: the rest of a body would be taken for an answer."""
-        if is_done and not answer.will_close and len(self._idle) < MAX_IDLE:
-            self._idle.append(connection)
-        else:
-            answer.close()
-            connection.close()
-
-    def _request(
-        self,
-        path: str,
-        headers: dict[str, str],
-        start: int,
-        size_bytes: int,
-        version: ObjectVersion | None,
-        context: CallContext,
-        asked: str,
-    ) -> tuple[int, str, tuple[bytes, ObjectVersion] | None]:
-        """Make one request. Return the status, the code of an error, and the result. Raises: OSError, HTTPException,
-        ReadError.
-        """
-        connection, answer = self._answer(path, headers, asked, context.check)
-        is_done = False
-        try:
-            status, skipped_bytes = answer.status, 0
-            if status == 416 and answer.headers.get("Content-Range") == "bytes */0":
-                status, total = 200, 0
-            elif status == 206:
-                first, last, total = _content_range(answer, asked, self.name)
-                if not start == first <= last == min(start + size_bytes, total) - 1:
-                    raise StoreFailure(asked, f"{self.name} answered with another range than it was asked for")
-            elif status == 200:
-                length = answer.headers.get("Content-Length")
-                if length is None or (total := _number(length)) > MAX_WHOLE_BYTES:
-                    raise StoreFailure(asked, f"{self.name} cannot send parts of a file, and this one is too large")
-                skipped_bytes = min(start, total)
-            else:
-                connection.wire.allow(MAX_ERROR_BYTES)
-                code = _code_of(answer.read(MAX_ERROR_BYTES))
-                is_done = answer.isclosed()
-                return status, code, None
-            current = _version(answer, total)
-            if version is not None and current != version:
-                raise Changed(asked)
-            size_bytes = max(0, min(size_bytes, total - start))
-            connection.wire.allow(skipped_bytes + size_bytes)
-            while skipped_bytes:
-                skipped_bytes -= len(_body(answer, min(SKIPPED_BYTES, skipped_bytes)))
-            data = _body(answer, size_bytes)
-            is_done = answer.isclosed()
-            context.count_store(0, len(data))
-            return status, "", (data, current)
-        except ValueError:
-            raise StoreFailure(asked, f"{self.name} sent an invalid header") from None
-        finally:
-            self._keep(connection, answer, is_done=is_done)
-
+    @contextmanager
     def _answer(
-        self,
-        path: str,
-        headers: dict[str, str],
-        asked: str,
-        check: Callable[[], None],
-        method: str = "GET",
-        body: bytes = b"",
-    ) -> tuple[_Connection, http.client.HTTPResponse]:
-        """Send a request. A connection that was idle may have been closed by the server: it is replaced once.
+        self, path: str, headers: dict[str, str], asked: str, check: Check, method: str = "GET", body: bytes = b""
+    ) -> Iterator[tuple[_Wire, http.client.HTTPResponse]]:
+        """Send a request. The connection is closed afterwards, unless the whole answer was read.
 
-        Raises: OSError, HTTPException, StoreFailure, and what `check` raises.
+        The rest of a body would be taken for the next answer. Raises: OSError, HTTPException, StoreFailure, and what
+        `check` raises.
         """
         self.requests += 1
-        headers = {"User-Agent": "eyespan", **headers}
+        connection, answer = self._sent(path, headers, asked, check, method, body)
+        is_done = False
+        try:
+            yield connection.wire, answer
+            is_done = answer.isclosed() and not answer.will_close
+        finally:
+            if is_done and len(self._idle) < MAX_IDLE:
+                self._idle.append(connection)
+            else:
+                answer.close()
+                connection.close()
+
+    def _sent(
+        self, path: str, headers: dict[str, str], asked: str, check: Check, method: str, body: bytes
+    ) -> tuple[_Connection, http.client.HTTPResponse]:
+        """Send a request. A connection that was idle may have been closed by the server: it is replaced once."""
         while True:
             try:
-                connection = self._idle.pop()
-                is_fresh = False
+                connection, is_fresh = self._idle.pop(), False
             except IndexError:
-                connection = self._connect(asked)
-                is_fresh = True
+                connection, is_fresh = _Connection(self._host, self._port, _Wire(self.connect(asked), self.name)), True
             try:
                 connection.wire.expect(check, asked)
-                connection.request(method, path, body or None, headers)
+                connection.request(method, path, body or None, {"User-Agent": "eyespan", **headers})
                 return connection, connection.getresponse()
-            except (OSError, http.client.HTTPException) as error:
+            except BaseException as error:
                 connection.close()
-                if is_fresh or isinstance(error, TimeoutError):
+                has_failed = isinstance(error, (OSError, http.client.HTTPException))
+                if is_fresh or not has_failed or isinstance(error, TimeoutError):
                     raise
-            except BaseException:
-                connection.close()
-                raise
-
-    def _connect(self, asked: str) -> _Connection:
-        """Raises: OSError, StoreFailure."""
-        return _Connection(self._host, self._port, _Wire(self.connect(asked), self.name))
 
     @property
     def place(self) -> tuple[str, int]:
@@ -495,12 +465,6 @@ def is_metadata(text: str) -> bool:
     return any(one.version == network.version and one in network for one in spellings for network in _FORBIDDEN)
 
 
-def _version(answer: http.client.HTTPResponse, total: int) -> ObjectVersion:
-    """Return the version that the headers describe. Raises: ValueError."""
-    modified = modified_ns(answer.headers.get("Last-Modified") or "")
-    return make_version(total, answer.headers.get("ETag") or "", modified)
-
-
 _CODE = re.compile(b"<Code>([A-Za-z]{1,60})</Code>")
 
 
@@ -535,7 +499,9 @@ def _content_range(answer: http.client.HTTPResponse, asked: str, store: str) -> 
 
 def _body(answer: http.client.HTTPResponse, size_bytes: int) -> bytes:
     """Return this much of the body. Raises: IncompleteRead for one that is shorter than announced, OSError."""
-    data = answer.read(size_bytes)
-    if len(data) < size_bytes:
-        raise http.client.IncompleteRead(data, size_bytes - len(data))
-    return data
+    body = io.BytesIO(bytes(size_bytes))
+    with body.getbuffer() as view:
+        count = answer.readinto(view)  # in place: a body in chunks would be copied
+    if count < size_bytes:
+        raise http.client.IncompleteRead(b"", size_bytes - count)
+    return body.getvalue()
