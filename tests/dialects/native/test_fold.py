@@ -60,6 +60,16 @@ def test_gaps_name_what_they_hide(tmp_path):
     assert reply.structured["left_out"][0] == f"a.py:{line_numbers(reply)[-1] + 1}-190"
 
 
+@pytest.mark.parametrize(("selector", "least", "most"), [("::Harbour", 100, 210), ("::after", 400, 510)])
+def test_more_is_shown_of_a_long_function_than_of_a_long_class(tmp_path, selector, least, most):
+    body = "".join([f"    value_{n} = compute({n})\n" for n in range(300)])
+    (tmp_path / "a.py").write_text(f"{source([60] * 3)}\n{body}")
+    with Workspace(tmp_path) as workspace:
+        reply = workspace.tool("native").call({"files": f"a.py{selector}"})
+
+    assert least < tokens.estimate(reply.text) < most
+
+
 @pytest.mark.parametrize("more", [{"budget": 100_000}, {}])
 def test_a_budget_and_lines_are_never_folded_below_it(tmp_path, more):
     (tmp_path / "a.py").write_text(source([40] * 6))

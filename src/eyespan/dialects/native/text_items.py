@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from eyespan.outline import Outline
 
 
-SYMBOL_TOKENS = 1300
-SYMBOLS_TOKENS = 500
+SYMBOL_TOKENS, SYMBOLS_TOKENS = 1300, 700
 """A longer class or function is folded, and so are several of one name that are longer together, if the caller names no
-budget. Of 364 definitions that agents searched for and read, four of five were read as far as this."""
-FOLDED_TOKENS = 200
-"""What is shown of them. The lines that agents read on end anywhere, so what follows costs one call that names it."""
+budget."""
+FUNCTION_TOKENS, FOLDED_TOKENS = 500, 200
+"""What is shown of a single function, and of anything else. Of functions that agents searched for, five of six were
+read no further; the lines that they read of a class end anywhere (docs/benchmarks.md)."""
 TOKENS_PER_MATCH = 8
 HELD_TOKENS = 12
 """The cost of naming a run of lines that the caller holds."""
@@ -116,8 +116,10 @@ class TextItem:
             self._text_need = self._full_cost + 1 + self._match_tokens()
         limit = SYMBOL_TOKENS if len(loaded.wanted.ranges) == 1 else SYMBOLS_TOKENS
         is_long = loaded.wanted.symbol and self._text_need > limit and not self._is_held
-        if is_long and view.folds_symbols and self._symbols() is not None:
-            self._text_need = FOLDED_TOKENS
+        if is_long and view.folds_symbols and (outline := self._symbols()) is not None:
+            lines = (loaded.wanted.ranges[0].first, loaded.wanted.ranges[-1].last)
+            kind = next((one.kind for one in outline.symbols if (one.first, one.last) == lines), "")
+            self._text_need = FUNCTION_TOKENS if kind in ("function", "method") else FOLDED_TOKENS
 
     def _all_held(self) -> Fitted:
         """Return the line for a part that the caller holds; if its lines have moved, with their former numbers."""
