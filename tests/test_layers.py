@@ -84,7 +84,7 @@ STARTING_PROCESSES = {
     "extras/http/reload.py": "the process that reads changed tokens outside of the sandbox",
     "extras/http/listener_attack.py": "servers that `eyespan doctor --attack` attacks",
     "extras/http/supervisor.py": "the worker processes of the HTTP server",
-    "server/sandboxing.py": "a child enters the server's sandbox for `eyespan doctor`",
+    "extras/operations/probe.py": "a child enters a sandbox for `eyespan doctor`",
     "extras/operations/attack.py": "a program that no sandbox may start",
 }
 """The modules outside worker/ that start processes, each with its reason."""
@@ -113,7 +113,7 @@ PARSING = {
     "extras/http/auth/oauth.py": "the answer of the issuer that the host named",
     "extras/http/auth/callers.py": "the host's list of tokens",
     "server/json_messages.py": "messages of a client, of bounded size",
-    "server/sandboxing.py": "the response of a child of this process",
+    "extras/operations/probe.py": "the response of a child of this process",
     "sources/streams.py": "decompression, in steps of bounded size",
     "tokens.py": "weights that come with the package",
     "worker/job.py": "a job of the main process, inside the decoding process",
@@ -462,7 +462,7 @@ def test_only_the_worker_scans_source_for_outlines():
     assert {name for name in scanning if not name.startswith(("decoders/", "outline/", "extras/languages/"))} == set()
 
 
-PARSED_ELSEWHERE = ("decoders", "worker", "server/sandboxing.py")
+PARSED_ELSEWHERE = ("decoders", "worker", "extras/operations/probe.py")
 """Modules whose JSON comes from eyespan itself, or is parsed in the decoding process."""
 
 

@@ -47,8 +47,6 @@ class CallContext:
     """
 
     cancelled = False
-    has_valid_text = False
-    """The dialect made the answer of valid text only, so that it needs no second look."""
     _outer: CallContext | None = None
     """The context of the whole call, for a context of a part of it."""
     store_requests = 0

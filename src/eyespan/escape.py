@@ -109,27 +109,6 @@ def named_path(text: str) -> str:
         return text
 
 
-def is_valid_tree(value: Any) -> bool:
-    """Return True if every string in a JSON value can be encoded as UTF-8."""
-    if isinstance(value, str):
-        return is_valid(value)
-    if isinstance(value, dict):
-        for name, item in value.items():
-            if not name.isascii() and not is_valid(name):
-                return False
-            kind = type(item)
-            if kind is str:
-                if not item.isascii() and not is_valid(item):
-                    return False
-            elif kind is not int and kind is not bool and item is not None and not is_valid_tree(item):
-                return False
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            if not is_valid_tree(item):
-                return False
-    return True
-
-
 def valid_tree(value: Any) -> Any:
     """Return a JSON value with `valid_text` applied to every string in it."""
     if isinstance(value, str):

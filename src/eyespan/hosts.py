@@ -6,25 +6,7 @@
 from __future__ import annotations
 
 from eyespan.extras import hosts as _hosts
-from eyespan.extras.hosts import (
-    afrom_tool_call,
-    afrom_tool_calls,
-    from_tool_call,
-    from_tool_calls,
-    to_anthropic,
-    to_gemini,
-    to_mcp,
-    to_openai,
-)
+from eyespan.extras.hosts import *  # noqa: F403 - its `__all__`
+from eyespan.extras.hosts import __all__ as __all__
 
-__all__ = [
-    "afrom_tool_call",
-    "afrom_tool_calls",
-    "from_tool_call",
-    "from_tool_calls",
-    "to_anthropic",
-    "to_gemini",
-    "to_mcp",
-    "to_openai",
-]
 __path__ = _hosts.__path__

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from _thread import start_new_thread
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +11,10 @@ from eyespan import plugins
 from eyespan.context import CallContext, WouldBlock
 from eyespan.dialects.base import Dialect
 from eyespan.dialects.path_map import PathMap
-from eyespan.dialects.suggestions import suggested, with_plain_paths
+from eyespan.dialects.suggestions import suggested
 from eyespan.engine import Engine
 from eyespan.errors import UNLOADED, BadArguments, Internal, PolicyDenied, ReadError, log_failure, short_of
-from eyespan.escape import is_valid, is_valid_tree, valid_text, valid_tree
+from eyespan.escape import valid_text, valid_tree
 from eyespan.model import Reply, ReplyError, TextContent, ToolSpec
 
 if TYPE_CHECKING:
@@ -82,15 +81,6 @@ class Tool:
         return reply
 
     def _run_dialect(self, arguments: Any, context: CallContext) -> Reply:
-        plain = with_plain_paths(self.dialect, arguments)
-        for given in (arguments, plain) if plain != arguments else ():  # a name may begin with @ or ~
-            with suppress(BadArguments, ReadError):
-                reply = self._run_once(given, context)
-                if not reply.is_error:
-                    return reply
-        return self._run_once(arguments, context)
-
-    def _run_once(self, arguments: Any, context: CallContext) -> Reply:
         path_map = self.path_map
         reply = self.dialect.run(path_map.arguments(arguments) if path_map else arguments, self.engine, context)
         if not isinstance(reply, Reply):
@@ -215,17 +205,7 @@ async def _in_own_thread(work: Callable[[], Reply]) -> Reply:
 
 
 def _with_valid_text(reply: Reply) -> Reply:
-    """Return the reply, or a copy in which every string is valid UTF-8: one lone surrogate breaks a JSON server."""
-    has_valid_text = reply.structured is None or is_valid_tree(reply.structured)
-    if reply.error is not None and not is_valid(reply.error.message):
-        has_valid_text = False
-    for block in reply.content:
-        if type(block) is TextContent and not is_valid(block.text):
-            has_valid_text = False
-    if "left_out" in reply.measures and not is_valid("".join(reply.measures["left_out"])):
-        has_valid_text = False
-    if has_valid_text:
-        return reply
+    """Return the reply with every string in valid UTF-8: one lone surrogate breaks a JSON server."""
     return replace(
         reply,
         content=tuple([TextContent(valid_text(b.text)) if type(b) is TextContent else b for b in reply.content]),

@@ -20,6 +20,7 @@ import pytest
 
 from eyespan import Workspace, _native
 from eyespan.cli.main import main as cli_main
+from eyespan.extras.operations import probe
 from eyespan.sandbox import landlock, seccomp
 from eyespan.sandbox.server import SandboxReport
 from eyespan.server import sandboxing
@@ -113,7 +114,7 @@ def test_doctor_reports_what_is_missing(tree, capsys, monkeypatch):
         rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
         return rows["server sandbox"]["ok"], rows["server sandbox"]["what"]
 
-    monkeypatch.setattr(sandboxing, "probe", lambda roots: (SandboxReport({"scopes": "too old"}), False))
+    monkeypatch.setattr(probe, "probe", lambda roots: (SandboxReport({"scopes": "too old"}), False))
     assert row() == (
         False,
         "sandboxed: files, network, calls, privileges, dumps (without scopes: too old); documents cannot be decoded "

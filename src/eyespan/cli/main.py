@@ -24,7 +24,6 @@ COMMANDS = {
     **_command("read", "PATH[:LINES]...", "show files: eyespan read app.py:10-20 build.log:-50"),
     **_command("call", "DIALECT [JSON]", "make one tool call, as a model would"),
     **_command("dialects", "", "list the dialects"),
-    **_command("doctor", "", "report the state of this installation"),
     **_command("serve", "[DIR...]", "run the MCP server: eyespan serve --dialect claude"),
     **{name: command for commands in plugins.own("COMMANDS") for name, command in commands.items()},
 }

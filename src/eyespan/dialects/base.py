@@ -29,8 +29,8 @@ class HostSettings:
 
     @property
     def acts(self) -> bool:
-        """Return True if an answer may be changed."""
-        return bool(self.redact or self.neutralise or self.max_answer_tokens)
+        """Return True if they may change an answer."""
+        return bool(self.suggest or self.redact or self.neutralise or self.max_answer_tokens)
 
     def admits(self, reply: Reply) -> bool:
         """Return True if a reply is within the limit of this host."""

@@ -5,15 +5,11 @@ Directories are listed through the guard, so only names inside the roots that no
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from typing import Any
-from urllib.parse import unquote
 
 from eyespan import errors, suggest
 from eyespan.context import CallContext, WouldBlock
 from eyespan.dialects.base import Dialect
-from eyespan.dialects.path_map import in_paths
 from eyespan.engine import Engine
 from eyespan.escape import visible
 from eyespan.guard import Root
@@ -192,25 +188,6 @@ def differing(asked: str, real: str) -> str:
     """Return the real name, and which of its characters differ from those asked for."""
     odd = [f"U+{ord(c):04X}" for c in dict.fromkeys(real) if not c.isascii() and c not in asked]
     return f"{visible(real)}{' with ' + ', '.join(odd[:4]) if odd else ''}"
-
-
-def with_plain_paths(dialect: Dialect, arguments: Any) -> Any:
-    """Return the arguments with the paths that odd spellings mean: `@path`, `file://path`, `~/path`, `path/`, `a/../b`.
-
-    The guard judges the result as any other path. Without `suggest` the arguments stay as they are.
-    """
-    return in_paths(arguments, _plain_path) if dialect.host.suggest and isinstance(arguments, dict) else arguments
-
-
-def _plain_path(path: str) -> str:
-    path = path.removeprefix("@")
-    if path.startswith("file://"):
-        path = unquote(path.removeprefix("file://").removeprefix("localhost"))
-    if path.startswith("~/"):
-        path = os.path.expanduser(path)
-    if "/../" in path:
-        path = os.path.normpath(path)
-    return path.rstrip("/") or path
 
 
 def suggested(

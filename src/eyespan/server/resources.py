@@ -1,25 +1,21 @@
-"""Files as MCP resources: reads by URI, completions of paths, and names in a directory."""
+"""Files as MCP resources: reads by URI, and completions of paths."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 from eyespan.context import CallContext, WouldBlock
 from eyespan.dialects import resource
 from eyespan.errors import ReadError
 from eyespan.escape import valid_text
-from eyespan.guard.listing import Listing
-from eyespan.guard.tree import Survey
 from eyespan.recorder import Recorder, facts
 from eyespan.server import json_messages
 from eyespan.server.audit_trail import AuditTrail
 from eyespan.server.mcp_names import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, RESOURCE_TEMPLATE, RpcError
 from eyespan.tokens import estimate
 from eyespan.workspace import Workspace
-
-T = TypeVar("T")
 
 TEMPLATE = {
     "uriTemplate": RESOURCE_TEMPLATE,
@@ -106,55 +102,6 @@ class Resources:
             seconds=time.perf_counter() - start,
         )
         return {"completion": completion}
-
-    def list_names(self, path: str, caller: str, context: CallContext) -> Listing:
-        """List a directory for the page. Raises: ReadError, RpcError, WouldBlock."""
-
-        def look(recorder: Recorder, names: list[str]) -> Listing:
-            listing = recorder.list(path, context, hides_ignored=True)
-            names += [entry.name for entry in listing.entries]
-            return listing
-
-        return self._noted(path, caller, context, look)
-
-    def list_files(self, path: str, caller: str, context: CallContext) -> Survey:
-        """Find the files below a directory for the page. Raises: ReadError, RpcError, WouldBlock."""
-
-        def look(recorder: Recorder, names: list[str]) -> Survey:
-            try:
-                survey = recorder.explore(path, lambda _: {}, lambda *_: None, 0, context)
-            except ReadError as error:
-                recorder.list_error = error.code
-                raise
-            recorder.listed = survey.canonical
-            names += survey.directories
-            return survey
-
-        return self._noted(path, caller, context, look)
-
-    def _noted(self, path: str, caller: str, context: CallContext, look: Callable[[Recorder, list[str]], T]) -> T:
-        """Look at names for the page, and write the line of it with the names that were found."""
-        recorder = Recorder(self._workspace.engine)
-        start = time.perf_counter()
-        names: list[str] = []
-        would_block = False
-        try:
-            return look(recorder, names)
-        except WouldBlock:
-            would_block = True  # the transport repeats the call in a thread, and that one is logged
-            raise
-        finally:
-            context.finish()
-            if not would_block:
-                self._trail.note_names(
-                    recorder,
-                    context,
-                    caller=caller,
-                    dialect="view",
-                    path=path,
-                    names=names,
-                    seconds=time.perf_counter() - start,
-                )
 
 
 def charge_json(result: dict[str, Any], context: CallContext) -> None:

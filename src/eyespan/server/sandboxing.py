@@ -1,20 +1,16 @@
-"""The sandbox around a server with given options, and a test of it for `eyespan doctor`."""
+"""The sandbox around a server with given options."""
 
 from __future__ import annotations
 
-import errno
-import json
 import os
-import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from eyespan.guard import Root
 from eyespan.guard.roots import RemoteRoot
 from eyespan.sandbox import process
-from eyespan.sandbox.server import Needs, SandboxReport, enter
-from eyespan.workspace import Workspace
+from eyespan.sandbox.server import Needs, enter
 
 if TYPE_CHECKING:
     from eyespan.server.audit import Audit
@@ -89,40 +85,3 @@ def ports_of(addresses: Iterable[str]) -> tuple[int, ...]:
         except ValueError:
             pass  # reported when the issuer is asked
     return tuple(sorted(ports))
-
-
-def probe(roots: Iterable[str]) -> tuple[SandboxReport, bool]:
-    """Return the layers that a server of these roots would have, and whether documents can be decoded inside.
-
-    A child process enters the sandbox to find out. Raises: OSError, ValueError, if it fails.
-    """
-    report = in_child("eyespan.server.sandboxing:answer_probe", *roots)
-    return SandboxReport(report["missing"], tuple(report["writable_roots"])), report["decodes"]
-
-
-def in_child(function: str, *words: str) -> Any:
-    """Return the JSON that `module:function` writes when a new process calls it with these words.
-
-    Raises: OSError, ValueError, if that fails.
-    """
-    import subprocess
-
-    module, _, name = function.partition(":")
-    code = f"import sys; sys.path[:] = sys.argv[1].split(chr(10)); from {module} import {name}; {name}(sys.argv[2:])"
-    path = "\n".join([entry for entry in sys.path if entry])
-    try:
-        done = subprocess.run([sys.executable, "-c", code, path, *words], capture_output=True, timeout=60, check=False)
-    except subprocess.TimeoutExpired:
-        raise OSError(errno.ETIMEDOUT, "the process does not answer") from None
-    return json.loads(done.stdout)
-
-
-def answer_probe(roots: list[str]) -> None:
-    """Enter the sandbox and write the result for `probe` to standard output, as JSON."""
-    from eyespan import worker
-    from eyespan.server.serve_options import ServeOptions
-
-    workspace = Workspace(*roots)
-    report = enter(needs_of(ServeOptions(), workspace.roots))
-    answer = {"missing": report.missing, "writable_roots": report.writable_roots, "decodes": worker.layers()["process"]}
-    sys.stdout.write(json.dumps(answer))

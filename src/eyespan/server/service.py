@@ -49,8 +49,8 @@ class Service:
         self.workspace = workspace
         self.refusal: str | None = None
         """The reason for which nothing can be read at present."""
-        self._trail = AuditTrail(audit, is_required=options.audit_required)
-        self.resources = Resources(workspace, self._trail, max_result_bytes)
+        self.trail = AuditTrail(audit, is_required=options.audit_required)
+        self.resources = Resources(workspace, self.trail, max_result_bytes)
         self._rich = options.rich
         self._is_data = options.structured
         self._max_result_bytes = max_result_bytes
@@ -137,12 +137,12 @@ class Service:
         Raises: WouldBlock, if the context may not block.
         """
         recorder = None
-        if self._trail.log is None and not self._rich:
+        if self.trail.log is None and not self._rich:
             reply = tool.call(arguments, context=context)
         else:
             reply, recorder, seconds = watched(tool, arguments, context)
             is_read = reply.error is None
-            is_noted = self._trail.note(
+            is_noted = self.trail.note(
                 facts(recorder),
                 context,
                 caller=caller,

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from eyespan.extras.http import listener_attack
-from eyespan.extras.operations import attack
+from eyespan.extras.operations import attack, probe
 from eyespan.policy import Policy
 from eyespan.sandbox import landlock, seccomp
-from eyespan.server import sandboxing
 from eyespan.workspace import Workspace
 
 linux = pytest.mark.skipif(
@@ -78,8 +77,8 @@ def test_a_missing_sandbox_is_found(profile, short_directory, monkeypatch):
         (short_directory / name).mkdir(parents=True)
         (short_directory / name / "notes.txt").touch()
     (short_directory / "root" / "notes.txt").touch()
-    in_child = sandboxing.in_child
-    monkeypatch.setattr(sandboxing, "in_child", lambda function, _, *words: in_child(function, "none", *words))
+    in_child = probe.in_child
+    monkeypatch.setattr(probe, "in_child", lambda function, _, *words: in_child(function, "none", *words))
 
     has_failed, tried = attack._sandbox(profile, short_directory)
 

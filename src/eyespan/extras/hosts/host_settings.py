@@ -1,10 +1,11 @@
-"""Settings that every dialect has, for hosts: what is done to an answer after the dialect has written it.
+"""Settings that every dialect has, for hosts: what is done before a dialect reads, and to its answer.
 
 The documents of the dialects know none of them, so all are off by default; `eyespan serve` and `eyespan setup` turn on
 those that serve users. The core finds `settled` through `eyespan.plugins`.
 
 | setting | effect |
 | --- | --- |
+| `suggest` | a path is also tried without what surrounds it: `@path`, `file://path`, `~/path`, `path/`, `a/../b` |
 | `redact` | secrets are replaced by `«redacted:kind»` |
 | `neutralise` | tags of these names in a file's contents, which pose as words of the host, are shown as `&lt;name` |
 | `max_answer_tokens` | a longer answer (a token is at most four bytes) has fewer files, pages or lines; 0: no limit |
@@ -15,13 +16,18 @@ What a setting changed is stated in a block of its own, so that the text of the 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import unquote
 
 from eyespan.dialects import forms, redaction
 from eyespan.dialects.base import BYTES_PER_TOKEN, Dialect, host_tokens, least_tokens
+from eyespan.dialects.path_map import in_paths
+from eyespan.errors import BadArguments, ReadError
 from eyespan.model import Content, ImageContent, Reply, TextContent
 from eyespan.tokens import estimate, estimate_image, fit
 
@@ -36,7 +42,38 @@ Run = Callable[[Any], Reply]
 def settled(dialect: Dialect, arguments: Any, run: Run) -> Reply:
     """Answer a call by `run`, and change the reply as the settings of the host have it."""
     arguments = _with_limit(dialect, arguments)
+    if dialect.host.suggest:
+        run = _with_plain_paths(run)
     return _hosted(dialect, arguments, run(arguments), run)
+
+
+def _with_plain_paths(run: Run) -> Run:
+    """Return a function that makes a call with its paths as they are, or else with those that odd spellings mean.
+
+    The guard judges the result as any other path. A name may begin with `@` or `~`.
+    """
+
+    def run_either(arguments: Any) -> Reply:
+        plain = in_paths(arguments, _plain_path) if isinstance(arguments, dict) else arguments
+        for given in (arguments, plain) if plain != arguments else ():
+            with suppress(BadArguments, ReadError):
+                reply = run(given)
+                if not reply.is_error:
+                    return reply
+        return run(arguments)
+
+    return run_either
+
+
+def _plain_path(path: str) -> str:
+    path = path.removeprefix("@")
+    if path.startswith("file://"):
+        path = unquote(path.removeprefix("file://").removeprefix("localhost"))
+    if path.startswith("~/"):
+        path = os.path.expanduser(path)
+    if "/../" in path:
+        path = os.path.normpath(path)
+    return path.rstrip("/") or path
 
 
 def _with_limit(dialect: Dialect, arguments: Any) -> Any:

@@ -23,8 +23,9 @@ from tempfile import TemporaryDirectory
 
 from eyespan import plugins
 from eyespan.escape import in_plain_words
+from eyespan.extras.operations import probe
 from eyespan.sandbox import decoder, process, seccomp, server
-from eyespan.server import sandboxing
+from eyespan.server.sandboxing import needs_of
 from eyespan.server.serve_options import ServeOptions
 from eyespan.workspace import Workspace
 
@@ -166,8 +167,8 @@ def _sandbox(profile: str, directory: Path) -> tuple[bool, str]:
         named.bind(str(directory / f"{profile}.socket"))
         words = (f"{profile}.socket", str(directory), str(listener.getsockname()[1]))
         try:
-            free = sandboxing.in_child(f"{__name__}:answer_attempts", "none", *words)
-            held = sandboxing.in_child(f"{__name__}:answer_attempts", profile, *words)
+            free = probe.in_child(f"{__name__}:answer_attempts", "none", *words)
+            held = probe.in_child(f"{__name__}:answer_attempts", profile, *words)
         except (OSError, ValueError) as error:
             return False, f"cannot be tried here: {in_plain_words(error)}"
     tried = f"{len(free['worked'])} attempts that work outside and {held['calls']} system calls: "
@@ -205,7 +206,7 @@ def answer_attempts(words: list[str]) -> None:
     }
     missing: list[str] = []
     if profile == "server":
-        report = server.enter(sandboxing.needs_of(ServeOptions(), Workspace(str(root)).roots))
+        report = server.enter(needs_of(ServeOptions(), Workspace(str(root)).roots))
         missing = list(report.missing)
     elif profile == "decoder":
         attempts["look at a file"] = lambda: os.stat(directory / "outside" / "notes.txt")

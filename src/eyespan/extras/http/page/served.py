@@ -7,10 +7,12 @@ dialects and the audit log are the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from eyespan.context import CallContext
+from eyespan.context import CallContext, WouldBlock
+from eyespan.errors import ReadError
 from eyespan.extras.http.page import api
 from eyespan.extras.http.page.activity import summary
 from eyespan.extras.http.page.static_files import FILES, HEADERS, load
@@ -25,6 +27,10 @@ from eyespan.tool import Tool
 if TYPE_CHECKING:
     from eyespan.server.service import Service
 
+
+T = TypeVar("T")
+Found = list[str]
+"""The names that a call has found."""
 
 PATH = b"/view/"
 DATA_PREFIX = "/view/api/"
@@ -69,10 +75,49 @@ class CallerBackend:
         return self._service.toolsets()
 
     def list(self, path: str, context: CallContext) -> Listing:
-        return self._service.resources.list_names(path, self._caller, context)
+        def look(recorder: Recorder, names: Found) -> Listing:
+            listing = recorder.list(path, context, hides_ignored=True)
+            names += [entry.name for entry in listing.entries]
+            return listing
+
+        return self._noted(path, context, look)
 
     def survey(self, path: str, context: CallContext) -> Survey:
-        return self._service.resources.list_files(path, self._caller, context)
+        def look(recorder: Recorder, names: Found) -> Survey:
+            try:
+                survey = recorder.explore(path, lambda _: {}, lambda *_: None, 0, context)
+            except ReadError as error:
+                recorder.list_error = error.code
+                raise
+            recorder.listed = survey.canonical
+            names += survey.directories
+            return survey
+
+        return self._noted(path, context, look)
+
+    def _noted(self, path: str, context: CallContext, look: Callable[[Recorder, Found], T]) -> T:
+        """Look at names, and write the line of the audit log with those that were found. Raises: what `look` raises."""
+        recorder = Recorder(self._service.workspace.engine)
+        start = time.perf_counter()
+        names: Found = []
+        would_block = False
+        try:
+            return look(recorder, names)
+        except WouldBlock:
+            would_block = True  # the transport repeats the call in a thread, and that one is logged
+            raise
+        finally:
+            context.finish()
+            if not would_block:
+                self._service.trail.note_names(
+                    recorder,
+                    context,
+                    caller=self._caller,
+                    dialect="view",
+                    path=path,
+                    names=names,
+                    seconds=time.perf_counter() - start,
+                )
 
     def call(self, tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Recorder | None]:
         return self._service.reply(tool, arguments, self._caller, context)

@@ -6,8 +6,8 @@ import json
 import tomllib
 from pathlib import Path
 
-from eyespan.cli import doctor
-from eyespan.cli.doctor import pip_extras
+from eyespan.extras.operations import doctor
+from eyespan.extras.operations.doctor import pip_extras
 
 
 def test_each_part_has_one_row(directory, eyespan):
@@ -18,7 +18,7 @@ def test_each_part_has_one_row(directory, eyespan):
 
 
 def test_every_extra_has_a_row():
-    with open(Path(__file__).parents[2] / "pyproject.toml", "rb") as file:
+    with open(Path(__file__).parents[3] / "pyproject.toml", "rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
 
     installing = {extra for extra, packages in extras.items() if packages and extra not in ("all", "dev", "mcp")}
@@ -30,14 +30,14 @@ def test_only_a_problem_fails(directory, eyespan, monkeypatch):
     monkeypatch.setattr(doctor, "_is_installed", lambda module: False)
 
     assert eyespan("doctor")[0] == (1 if "problem" in states else 0)
-    monkeypatch.setattr("eyespan.cli.doctor.choose_backend", lambda: "portable")
+    monkeypatch.setattr("eyespan.extras.operations.doctor.choose_backend", lambda: "portable")
     code, out, _ = eyespan("doctor")
     assert code == 1
     assert "\n! guard " in out
 
 
 def test_a_system_without_proc_is_a_problem(directory, eyespan, monkeypatch):
-    monkeypatch.setattr("eyespan.cli.doctor.choose_backend", lambda: "walk")
+    monkeypatch.setattr("eyespan.extras.operations.doctor.choose_backend", lambda: "walk")
     monkeypatch.setattr("eyespan.guard.openat.PROC", "/no such directory")
 
     assert "\n! /proc " in eyespan("doctor")[1]

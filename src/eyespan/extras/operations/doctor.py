@@ -8,10 +8,11 @@ import platform
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from eyespan import plugins
+from eyespan import __version__, _native, dialects, kinds, outline, plugins, worker
 from eyespan.cli.options import Arguments, Parser
 from eyespan.escape import in_plain_words, visible
-from eyespan.guard import choose_backend, openat
+from eyespan.extras.operations import attack, probe
+from eyespan.guard import choose_backend, openat, opening
 from eyespan.kinds import Kind
 
 HELP = """\
@@ -47,7 +48,10 @@ def add_options(parser: Parser) -> None:
 def main(arguments: Arguments) -> int:
     """Print one row per part. Returns 1 if there is a problem."""
     arguments.reject_operands("doctor")
-    rows = list(_attacks() if arguments.values.get("attack") else checks(arguments))
+    if arguments.values.get("attack"):
+        rows = [(name, _state(has_held), tried) for name, has_held, tried in attack.attacks()]
+    else:
+        rows = list(checks(arguments))
     if arguments.values.get("json"):
         listed = [{"name": name, "ok": state == OK, "state": state, "what": what} for name, state, what in rows]
         print(json.dumps(listed, indent=2))
@@ -63,8 +67,6 @@ _SIGNS = {OK: " ", NOT_INSTALLED: "-", PROBLEM: "!"}
 
 def checks(arguments: Arguments) -> Iterator[tuple[str, str, str]]:
     """Yield each part: its name, its state and a description."""
-    from eyespan import __version__, _native, kinds, worker
-
     yield "eyespan", OK, f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.release()}"
     backend = choose_backend()
     yield "guard", _state(backend != "portable"), f"{backend}: {GUARDS[backend]}"
@@ -101,17 +103,8 @@ def checks(arguments: Arguments) -> Iterator[tuple[str, str, str]]:
         yield "root", OK, f"{root.path}{note}"
 
 
-def _attacks() -> Iterator[tuple[str, str, str]]:
-    """Yield each attack: its name, its state and what was tried."""
-    for name, has_failed, tried in plugins.load(plugins.own("ATTACK_RUN")[0])():
-        yield name, _state(has_failed), tried
-
-
 def _plugins() -> Iterator[tuple[str, str, str]]:
     """Yield each installed plugin and where it comes from, and those that were left out, with the reason."""
-    from eyespan import dialects, kinds, outline
-    from eyespan.guard import opening
-
     if plugins.are_off():
         yield "plugins", OK, f"off ({plugins.OFF}, --no-plugins)"
     for plugin in (*kinds.installed(), *dialects.installed(), *outline.installed(), *opening.installed()):
@@ -133,10 +126,8 @@ def _is_installed(module: str) -> bool:
 
 def _server_sandbox(roots: list[str]) -> tuple[bool, str]:
     """Return the state of the sandbox that `eyespan serve` of these roots would enter."""
-    from eyespan.server import sandboxing
-
     try:
-        report, decodes = sandboxing.probe(roots)
+        report, decodes = probe.probe(roots)
     except (OSError, ValueError) as error:
         return False, f"cannot be tried here: {in_plain_words(error)}"
     if not decodes:
