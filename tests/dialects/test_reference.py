@@ -98,7 +98,7 @@ def shrunk(sizes):
         ),
         mock.patch.object(LineFinder, "cheap_bytes", sizes["cheap"]),
         mock.patch.object(index, "MIN_FILE_BYTES", 2 * sizes["stride"]),
-        mock.patch.multiple(index, STRIDE=sizes["stride"], LEAST_SCAN_BYTES=2 * sizes["stride"]),
+        mock.patch.multiple(index, STRIDE=sizes["stride"], SCAN_BYTES=2 * sizes["stride"]),
         mock.patch.object(model, "SNIFF_BYTES", SNIFF),
         mock.patch.object(binary, "SNIFF_BYTES", SNIFF),
         mock.patch.multiple(

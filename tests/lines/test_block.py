@@ -33,7 +33,7 @@ def test_a_block_of_too_much_text_is_refused(file, read):
 
 
 def test_blank_rows_that_were_too_many_to_hold_are_not_skipped_in_silence():
-    rows_up = [Row(number=number, start=0, end=1) for number in range(9, 0, -1)]
+    rows_up = [Row(number) for number in range(9, 0, -1)]
     up = _Upward(iter(rows_up), cap=100, max_bytes=3 * ROW_BYTES)
 
     assert [up.next()[0].number for _ in range(4)] == [9, 8, 7, 6]

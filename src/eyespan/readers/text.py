@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyespan.context import CallContext
 from eyespan.lines.block import grow
-from eyespan.lines.encodings import UTF8, Encoding, choose, transcode
+from eyespan.lines.encodings import UTF8, Encoding, choose
 from eyespan.lines.reader import LineReader
 from eyespan.lines.rows import Rows
 from eyespan.lines.whole import ConvertedSource, decoded
@@ -52,10 +52,10 @@ def read_parts(
         from eyespan.lines.char_range import read_char_range
 
         return read_char_range(source, request, selection, encoding, context)
+    if isinstance(selection, Block):
+        return _read_block(source, request, selection, encoding, context)
     lines = LineReader(source, request, encoding, context)
     try:
-        if isinstance(selection, Block):
-            return _read_block(request, selection, encoding, lines)
         if isinstance(selection, Tail):
             part = lines.tail(selection.count, selection.numbered)
         else:
@@ -128,14 +128,10 @@ def _encoding(opened: Opened, context: CallContext) -> Encoding:
     )
 
 
-def _encoding_facts(
-    request: ReadRequest, encoding: Encoding, replaced: int | None, data: bytes | bytearray = b""
-) -> Mapping[str, Any]:
-    """Return the facts about the decoding, if the dialect reports them. `replaced=None` is counted in `data`."""
+def _encoding_facts(request: ReadRequest, encoding: Encoding, replaced: int) -> Mapping[str, Any]:
+    """Return the facts about the decoding, if the dialect reports them."""
     if not request.reports_encoding:
         return NO_FACTS
-    if replaced is None:
-        replaced = transcode(bytes(data), UTF8)[1]
     name = "utf-8-sig" if encoding.name == "utf-8" and encoding.bom else encoding.name
     facts: dict[str, Any] = {"encoding": name, "encoding_found": encoding.how, "replaced": replaced}
     if encoding.confidence is not None:
@@ -144,11 +140,13 @@ def _encoding_facts(
 
 
 def _read_block(
-    request: ReadRequest, block: Block, encoding: Encoding, lines: LineReader
+    source: Source, request: ReadRequest, block: Block, encoding: Encoding, context: CallContext
 ) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     most = request.limits.max_line_bytes or request.limits.max_window_bytes
-    rows = Rows(lines.finder(), max_line_bytes=most)
-    part = grow(rows, block, request.limits.max_window_bytes) or RowsPart((), past_end=True)
-    if encoding.name != "utf-8":
-        return (part,), _encoding_facts(request, encoding, rows.replaced)
-    return (part,), _encoding_facts(request, encoding, None, b"\n".join([row for _, row in part.rows]))
+    rows = Rows(source, encoding, context, max_line_bytes=most)
+    try:
+        part = grow(rows, block, request.limits.max_window_bytes) or RowsPart((), past_end=True)
+    finally:
+        rows.cache_index()
+    text = b"\n".join([data for _, data in part.rows]).decode("utf-8", "replace")
+    return (part,), _encoding_facts(request, encoding, text.count("\ufffd"))
