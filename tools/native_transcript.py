@@ -75,7 +75,7 @@ def transcript(root: Path) -> str:
         [tool] = client.ask("tools/list")["tools"]
         parts = [
             "# The native tool over MCP: a transcript\n",
-            "Made by `tools/native_transcript.py`, which runs these calls against the server.\n",
+            "Calls of a model and the answers of the server, made by `tools/native_transcript.py`.\n",
             f"The server lists one tool, `{tool['name']}`:\n\n> {tool['description']}\n",
         ]
         left, value = "", ""

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from copy import deepcopy
 
 import pytest
 
@@ -13,7 +14,7 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 
 from eyespan.dialects import dialect_names
 from eyespan.extras.hosts.openai_agents import to_openai_agents
-from eyespan.extras.hosts.schemas import copy_json, openai_strict
+from eyespan.extras.hosts.schemas import openai_strict
 
 from .samples import PDF_BASE64, PNG_BASE64
 
@@ -73,7 +74,7 @@ def test_strict_takes_null_for_absent(workspace, tmp_path):
 def test_the_sdks_own_helper_finds_nothing_to_add_to_our_strict_schemas(workspace, name):
     ours = openai_strict(workspace.toolset(name)[0].spec.input_schema)
 
-    assert ensure_strict_json_schema(copy_json(ours)) == ours
+    assert ensure_strict_json_schema(deepcopy(ours)) == ours
 
 
 def test_a_toolset_becomes_a_list(workspace):

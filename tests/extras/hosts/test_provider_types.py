@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from copy import deepcopy
 
 import pytest
 
@@ -19,7 +20,6 @@ from pydantic import TypeAdapter
 
 from eyespan.dialects import dialect_names
 from eyespan.extras.hosts import from_tool_call, from_tool_calls, to_anthropic, to_openai
-from eyespan.extras.hosts.schemas import copy_json
 
 from .fakes import Call, FakeAnthropic, FakeOpenAI
 from .test_calls import anthropic, chat, responses
@@ -51,7 +51,7 @@ def test_anthropics_own_helper_finds_nothing_unsupported_in_our_strict_schemas(w
     for schema in ours["properties"].values():
         schema.pop("default", None)
 
-    assert transform_schema(copy_json(ours)) == ours
+    assert transform_schema(deepcopy(ours)) == ours
 
 
 def fits(kind, value):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from copy import deepcopy
 from typing import Any
 
-from eyespan.extras.hosts.openai import as_text
-from eyespan.extras.hosts.schemas import anthropic_strict, copy_json
+from eyespan.extras.hosts.openai import as_text, single_text
+from eyespan.extras.hosts.schemas import anthropic_strict
 from eyespan.extras.hosts.toolsets import takes_toolsets
 from eyespan.model import Content, DocumentContent, ImageContent, Reply
 from eyespan.tool import Tool
@@ -30,15 +31,12 @@ def to_anthropic(tool: Tool, *, strict: bool = False) -> Any:
     definition = {"name": spec.name, "description": spec.description}
     if strict:
         return {**definition, "input_schema": anthropic_strict(spec.input_schema), "strict": True}
-    return {**definition, "input_schema": copy_json(spec.input_schema)}
+    return {**definition, "input_schema": deepcopy(spec.input_schema)}
 
 
 def tool_result(reply: Reply, call_id: str, filename: str = "") -> dict[str, Any]:
     """Return the reply as a `tool_result` block of a user message."""
-    blocks = [_block(block, filename) for block in reply.content]
-    blocks = [block for block in blocks if block.get("text") != ""]  # the API refuses an empty text among blocks
-    text = blocks[0].get("text") if len(blocks) == 1 else None
-    content = text if text is not None else blocks or ""
+    content = single_text([_block(block, filename) for block in reply.content])
     return {"type": "tool_result", "tool_use_id": call_id, "content": content, "is_error": reply.is_error}
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from copy import deepcopy
 from typing import Any
 
 from eyespan.extras.hosts.openai import as_text
-from eyespan.extras.hosts.schemas import copy_json
 from eyespan.extras.hosts.toolsets import takes_toolsets
 from eyespan.model import Reply, TextContent
 from eyespan.tool import Tool
@@ -19,7 +19,7 @@ MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp", "application/pdf")
 def to_gemini(tool: Tool) -> Any:
     """Return the function declaration for `tools=[{"functionDeclarations": [...]}]`, or a list for a toolset."""
     spec = tool.spec
-    return {"name": spec.name, "description": spec.description, "parametersJsonSchema": copy_json(spec.input_schema)}
+    return {"name": spec.name, "description": spec.description, "parametersJsonSchema": deepcopy(spec.input_schema)}
 
 
 def function_response(reply: Reply, call_id: str | None, name: str) -> dict[str, Any]:

@@ -5,9 +5,9 @@ Images and PDFs reach the model as parts of the function response; over MCP, the
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
-from eyespan.extras.hosts.schemas import copy_json
 from eyespan.extras.hosts.toolsets import takes_toolsets
 from eyespan.model import TextContent
 from eyespan.tool import Tool
@@ -34,7 +34,7 @@ class ReadTool(BaseTool):
 
     def _get_declaration(self) -> types.FunctionDeclaration:
         return types.FunctionDeclaration(
-            name=self.name, description=self.description, parameters_json_schema=copy_json(self.tool.spec.input_schema)
+            name=self.name, description=self.description, parameters_json_schema=deepcopy(self.tool.spec.input_schema)
         )
 
     async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> dict[str, Any]:

@@ -7,9 +7,10 @@ read is a tool message with the status `error`, so the agent continues.
 from __future__ import annotations
 
 from base64 import b64encode
+from copy import deepcopy
 from typing import Any
 
-from eyespan.extras.hosts.schemas import copy_json, openai_strict, without_nulls
+from eyespan.extras.hosts.schemas import openai_strict, without_nulls
 from eyespan.extras.hosts.toolsets import takes_toolsets
 from eyespan.model import Content, Reply, TextContent
 from eyespan.tool import Tool
@@ -42,7 +43,7 @@ def to_langchain(tool: Tool, *, strict: bool = False) -> StructuredTool:
     return StructuredTool(
         name=spec.name,
         description=spec.description,
-        args_schema=openai_strict(spec.input_schema) if strict else copy_json(spec.input_schema),
+        args_schema=openai_strict(spec.input_schema) if strict else deepcopy(spec.input_schema),
         func=read,
         coroutine=aread,
         response_format="content_and_artifact",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
-from eyespan.extras.hosts.schemas import copy_json
 from eyespan.extras.hosts.toolsets import takes_toolsets
 from eyespan.server.definitions import definition
 from eyespan.tool import Tool
@@ -13,5 +13,4 @@ from eyespan.tool import Tool
 @takes_toolsets
 def to_mcp(tool: Tool) -> dict[str, Any]:
     """Return the definition of the tool, as `eyespan serve` lists it in `tools/list`; a list for a toolset."""
-    copy: dict[str, Any] = copy_json(definition(tool.spec.name, tool))
-    return copy
+    return deepcopy(definition(tool.spec.name, tool))

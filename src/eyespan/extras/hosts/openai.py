@@ -7,9 +7,10 @@ files go into a user message after all tool messages of the turn.
 from __future__ import annotations
 
 from base64 import b64encode
+from copy import deepcopy
 from typing import Any
 
-from eyespan.extras.hosts.schemas import copy_json, openai_strict
+from eyespan.extras.hosts.schemas import openai_strict
 from eyespan.extras.hosts.toolsets import takes_toolsets
 from eyespan.model import DocumentContent, ImageContent, Reply, TextContent
 from eyespan.tool import Tool
@@ -31,7 +32,7 @@ def to_openai(tool: Tool, *, strict: bool = False, api: str = "responses") -> An
     function = {
         "name": spec.name,
         "description": spec.description,
-        "parameters": openai_strict(spec.input_schema) if strict else copy_json(spec.input_schema),
+        "parameters": openai_strict(spec.input_schema) if strict else deepcopy(spec.input_schema),
         "strict": strict,
     }
     if api == "responses":
@@ -51,13 +52,13 @@ def responses_output(reply: Reply, call_id: str, filename: str = "") -> dict[str
             blocks.append({"type": "input_file", "filename": filename, "file_data": data_url(block)})
         else:
             blocks.append({"type": "input_text", "text": as_text(block)})
-    return {"type": "function_call_output", "call_id": call_id, "output": _single_text(blocks)}
+    return {"type": "function_call_output", "call_id": call_id, "output": single_text(blocks)}
 
 
 def tool_message(reply: Reply, call_id: str) -> dict[str, Any]:
     """Return the reply as a message with the role `tool`, with a line of text in place of each image or file."""
     blocks: list[dict[str, Any]] = [{"type": "text", "text": as_text(block)} for block in reply.content]
-    return {"role": "tool", "tool_call_id": call_id, "content": _single_text(blocks)}
+    return {"role": "tool", "tool_call_id": call_id, "content": single_text(blocks)}
 
 
 def attachments(reply: Reply, name: str) -> list[dict[str, Any]]:
@@ -81,10 +82,8 @@ def as_text(block: TextContent | ImageContent | DocumentContent) -> str:
     return block.text if isinstance(block, TextContent) else f"[{block.media_type}, {len(block.data)} bytes]"
 
 
-def _single_text(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
-    """Drop empty texts, and return the text alone if there is only one block."""
+def single_text(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+    """Drop empty texts, which APIs refuse among blocks, and return the text alone if there is only one block."""
     blocks = [block for block in blocks if block.get("text") != ""]
-    if not blocks:
-        return ""
-    text: str | None = blocks[0].get("text")
-    return text if len(blocks) == 1 and text is not None else blocks
+    text: str | None = blocks[0].get("text") if len(blocks) == 1 else None
+    return text if text is not None else blocks or ""

@@ -5,11 +5,12 @@ Text, images and PDFs reach the model in their own types; over MCP, the SDK pass
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from eyespan.extras.hosts.calls import attachment_name, error_reply, parse_arguments
 from eyespan.extras.hosts.openai import IMAGE_TYPES, as_text, data_url
-from eyespan.extras.hosts.schemas import copy_json, openai_strict, without_nulls
+from eyespan.extras.hosts.schemas import openai_strict, without_nulls
 from eyespan.extras.hosts.toolsets import takes_toolsets
 from eyespan.model import Content, DocumentContent, ImageContent
 from eyespan.tool import Tool
@@ -42,7 +43,7 @@ def to_openai_agents(tool: Tool, *, strict: bool = False) -> FunctionTool:
     return FunctionTool(
         name=spec.name,
         description=spec.description,
-        params_json_schema=openai_strict(spec.input_schema) if strict else copy_json(spec.input_schema),
+        params_json_schema=openai_strict(spec.input_schema) if strict else deepcopy(spec.input_schema),
         on_invoke_tool=invoke,
         strict_json_schema=strict,
     )

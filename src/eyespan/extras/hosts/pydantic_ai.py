@@ -5,10 +5,10 @@ A failed read is a failed tool result (`ToolFailed`): the model sees it, and it 
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import eyespan.tool
-from eyespan.extras.hosts.schemas import copy_json
 from eyespan.extras.hosts.toolsets import takes_toolsets
 from eyespan.model import TextContent
 
@@ -37,4 +37,4 @@ def to_pydantic_ai(tool: eyespan.tool.Tool) -> Tool[Any]:
         ]
         return ToolReturn(value if len(value) > 1 else value[0], metadata=reply)
 
-    return Tool.from_schema(read, spec.name, spec.description, copy_json(spec.input_schema))
+    return Tool.from_schema(read, spec.name, spec.description, deepcopy(spec.input_schema))

@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength")
-
-
-def copy_json(value: Any) -> Any:
-    """Return a deep copy of JSON data, so that a caller may change a definition without changing the tool."""
-    return _map_subschemas(value, copy_json) if isinstance(value, (dict, list)) else value
 
 
 def openai_strict(schema: dict[str, Any]) -> dict[str, Any]:
@@ -71,7 +67,7 @@ def without_nulls(arguments: Any, schema: dict[str, Any]) -> Any:
 def _map_subschemas(node: Any, change: Callable[[Any], Any]) -> Any:
     """Return a copy of a schema in which every schema directly below is changed."""
     if isinstance(node, list):
-        return [change(item) if isinstance(item, dict) else copy_json(item) for item in node]
+        return [change(item) if isinstance(item, dict) else deepcopy(item) for item in node]
     changed: dict[str, Any] = {}
     for key, value in node.items():
         if key in ("properties", "$defs", "definitions") and isinstance(value, dict):
@@ -79,7 +75,7 @@ def _map_subschemas(node: Any, change: Callable[[Any], Any]) -> Any:
         elif key in ("items", "anyOf", "oneOf", "allOf") and isinstance(value, (dict, list)):
             changed[key] = change(value) if isinstance(value, dict) else _map_subschemas(value, change)
         else:
-            changed[key] = copy_json(value)
+            changed[key] = deepcopy(value)
     return changed
 
 
