@@ -76,6 +76,8 @@ def test_the_order_of_the_rows_has_no_meaning(monkeypatch):
         ("spec src/a.c[1:2]", "src/a.c"),
         ("src/a.c (2024)", "src/a.c"),
         ("copied src/a.c 12:30", "src/a.c"),
+        ("Updated src/a.c with +3 -7", "src/a.c"),
+        ("+3/-7 src/a.c", "src/a.c"),
         ("src/a.c, 3 files", "src/a.c"),
         ("a.py:1-2-3", ""),
         ("a.py:3,+5", ""),

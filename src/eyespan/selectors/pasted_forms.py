@@ -223,7 +223,8 @@ def _record(match: re.Match[str]) -> Iterator[Target]:
 
     first = value("line", "startline", "beginline", "linestart") or (value("offset") if "limit" in values else 0)
     last, column = value("endline", "lastline", "lineend"), value("column", "col", "startcolumn", "startcol")
-    ranges = loose_ranges(values["lines"]) if "lines" in values else None
+    lines = values.get("lines") or values.get("viewrange")
+    ranges = loose_ranges(lines.replace(",", "-")) if lines else None
     if ranges is None and first:
         count = last - first + 1 if last > first else value("limit")
         ranges = (Lines(first, count) if count else Place(first, column) if column else Lines(first, 1),)
@@ -286,12 +287,12 @@ _PATH = re.compile(rf"{PATH}(?!:[0-9+:-]|:[^\s:]{{1,500}}\s*$)")
 """A path without a part of the file after it: what names a part that the file lacks does not mean the whole file."""
 _POSITION = re.compile(r"\{\s?[\"']line[\"']\s?:\s?([0-9]{1,9})\s?,\s?[\"']character[\"']\s?:")
 _FIELD = re.compile(
-    r"(?:^|[\s\"'{,;<(\[?&])((?:start|begin|end|last)?_?(?:line|column|col|limit|offset)s?_?(?:number|no|num|start|end)?)[\"']?"
-    r"\s?[:=,]\s?[\"']?([0-9][0-9-]{0,30})",
+    r"(?:^|[\s\"'{,;<(\[?&])((?:start|begin|end|last)?_?(?:line|column|col|limit|offset)s?_?(?:number|no|num|start|end)?|view_?range)[\"']?"
+    r"\s?[:=,>]\s?[\"'\[]?([0-9][0-9-]{0,30}(?:,\s?[0-9]{1,9}(?=\s?\]))?)",
     re.IGNORECASE,
 )
 PATH_KEY = (
-    r"(?i:(?:^|[\s\"'{,;<(\[?&])(?:source|abs|absolute|relative)?_?(?:file|path|file_?name|file_?path|uri|name)[\"']?\s?[:=,]\s?)"
+    r"(?i:(?:^|[\s\"'{,;<(\[?&])(?:source|abs|absolute|relative)?_?(?:file|path|file_?name|file_?path|uri|name)[\"']?\s?[:=,>]\s?)"
     r"(?:\{\s?[\"']text[\"']\s?:\s?)?[\"']?(?P<path>[^\s\"',;<>|&]{1,500}[./][^\s\"',;<>|&]{1,200})"
 )
 HOSTED = (
@@ -408,7 +409,8 @@ ROWS: tuple[PastedForm, ...] = (
         ('{"uri": "file:///src/a.c", "range": {"start": {"line": 2, "character": 0}, "end": {"line": 4, "character": 1}}}', "src/a.c:3-5"),
         ('{"type":"match","data":{"path":{"text":"src/a.c"},"line_number":17}}', "src/a.c:17"),
         ('{"file_path": "a.py", "offset": 10, "limit": 5}', "a.py:10-14"), ('<file path="src/a.c" lines="10-20">', "src/a.c:10-20"),
-        ('read_file(path="a.py", start_line=10, end_line=20)', "a.py:10-20"),
+        ('read_file(path="a.py", start_line=10, end_line=20)', "a.py:10-20"), ('{"path": "src/a.c", "view_range": [12, 20]}', "src/a.c:12-20"),
+        ("<path>src/a.c</path><start_line>12</start_line><end_line>20</end_line>", "src/a.c:12-20"),
         ("https://dev.azure.com/o/p/_git/r?path=/src/a.c&version=GBmain&line=3&lineEnd=9", "src/a.c:3-9"), targets=_record),
     _row("call", Rank.BESIDE, r"^\s{0,8}\w{1,60}\([\"']?(?P<path>[^\s\"',;<>|()=]{1,500}[./][^\s\"',;<>|()]{1,200})",
         ("Read(a.py, offset=10, limit=5)", "a.py:10-14"), targets=_record),
@@ -439,7 +441,7 @@ ROWS: tuple[PastedForm, ...] = (
         targets=_searched),
     _row("git diff", Rank.BESIDE, r"^(?:\$\s)?git\sdiff\s(?P<revision>[\w~^@{}./-]{1,100})\s(?:--\s)?(?P<path>\S{1,500})$",
         ("git diff HEAD~3 -- src/a.py", "src/a.py@HEAD~3.."), targets=_changed),
-    _row("option of an editor, a pager or git", Rank.APART, rf"(?:^|\s)(?:\+|-[lnrL]\s?|--(?:line|line-range|range|lines|goto-line|line-number)[\s=]){LINE}(?:[:,-](?:\+(?P<count>{N})|{LAST}))?(?=[\s:])",
+    _row("option of an editor, a pager or git", Rank.APART, rf"(?:^|\s)(?:\+(?![0-9]{{1,15}},?\s?[-/−][0-9])|-[lnrL]\s?|--(?:line|line-range|range|lines|goto-line|line-number)[\s=]){LINE}(?:[:,-](?:\+(?P<count>{N})|{LAST}))?(?=[\s:])",
         ("vim +3 a.py", "a.py:3"), ("idea --line 42 src/a.c", "src/a.c:42"), ("bat --line-range 10:20 a.py", "a.py:10-20"),
         ("git blame -L10,+5 -- src/a.c", "src/a.c:10-14"), ("git log -L 10,20:src/a.c", "src/a.c:10-20")),
     _row("header of a diff", Rank.FILE, r"^(?:\+\+\+|---|rename to|copy to|diff --git .{1,500}(?= b/)) (?P<path>[^\t]{1,1000})(?:\t.*)?$",
