@@ -11,6 +11,7 @@ from eyespan import Workspace
 from eyespan.context import CallContext
 from eyespan.dialects import dialect_class, dialect_names
 from eyespan.server.service import PLAIN, Service
+from eyespan.tokens import estimate
 
 LONG = "x" * 30
 
@@ -71,31 +72,46 @@ def test_the_variables_of_the_prompt_are_settings(root):
     assert refusal.text.endswith("via the Shell tool.")
 
 
-def test_a_whole_file_over_the_size_of_the_shipped_product_is_refused(root):
+@pytest.mark.parametrize("dialect", ["claude-upstream", "claude@2.1"])
+def test_a_whole_file_over_the_size_of_the_shipped_product_is_refused(root, dialect):
     (root / "big.txt").write_text("line\n" * 60_000)
     arguments = {"file_path": f"{root}/big.txt"}
 
-    refusal = call(root, "claude-upstream", arguments)
+    refusal = call(root, dialect, arguments)
 
     assert refusal.error.code == "too_large"
-    assert refusal.text.startswith("File content (293KB) exceeds maximum allowed size (256KB). Please use offset")
-    assert not call(root, "claude-upstream", {**arguments, "limit": 5}).is_error
-    assert not call(root, "claude-upstream", arguments, max_bytes=None).is_error
+    assert refusal.text.startswith("File content (293KB) exceeds maximum allowed size (256KB). Use offset")
+    assert not call(root, dialect, {**arguments, "limit": 5}).is_error
+    assert not call(root, dialect, {**arguments, "allow_large": True}).is_error
     assert not call(root, "claude", arguments).is_error
 
 
-def test_an_answer_over_the_tokens_of_the_shipped_product_is_refused(root):
+@pytest.mark.parametrize("dialect", ["claude-upstream", "claude@2.1"])
+def test_an_answer_over_the_tokens_of_the_shipped_product_is_cut_or_refused(root, dialect):
     (root / "wide.txt").write_text("many words on every line of it, and some more\n" * 3000)
-    arguments = {"file_path": f"{root}/wide.txt", "limit": 3000}
+    arguments = {"file_path": f"{root}/wide.txt"}
 
-    refusal = call(root, "claude-upstream", arguments)
+    cut = call(root, dialect, arguments)
+    refusal = call(root, dialect, {**arguments, "limit": 3000})
 
-    assert "tokens) exceeds maximum allowed tokens (25000). Please use offset and limit" in refusal.text
-    assert not call(root, "claude-upstream", arguments, max_tokens=None).is_error
+    last = cut.structured["lines_returned"]
+    assert f"PARTIAL view \u2014 lines 1-{last} of 3000 are shown; to read on, use offset {last + 1}]" in cut.text
+    assert estimate("many words on every line of it, and some more\n" * last) < 25_000
+    assert "tokens) exceeds maximum allowed tokens (25000). Use offset and limit" in refusal.text
+    assert call(root, dialect, arguments, max_tokens=None).structured["lines_returned"] == 3000
+    assert call(root, dialect, {**arguments, "allow_large": True}).structured["lines_returned"] == 3000
 
 
-def test_the_schema_of_claude_upstream_has_the_three_fields_of_the_product():
-    assert list(dialect_class("claude-upstream")().spec.input_schema["properties"]) == ["file_path", "offset", "limit"]
+def test_one_line_over_the_tokens_of_the_shipped_product_is_refused(root):
+    (root / "line.txt").write_text("word " * 40_000)
+
+    assert "exceeds maximum allowed tokens" in call(root, "claude@2.1", {"file_path": f"{root}/line.txt"}).error.message
+
+
+def test_the_schema_of_claude_upstream_has_the_fields_of_the_product():
+    for name in ("claude-upstream", "claude@2.1"):
+        fields = ["file_path", "offset", "limit", "pages", "allow_large"]
+        assert list(dialect_class(name)().spec.input_schema["properties"]) == fields
 
 
 def test_the_definition_names_the_roots_where_they_are_narrower(root):

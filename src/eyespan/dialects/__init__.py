@@ -23,8 +23,6 @@ CORE = {
     "workspace-upstream": "eyespan.dialects.workspace:WorkspaceUpstream",
     "forge": "eyespan.dialects.forge:Forge",
     "claude": "eyespan.dialects.claude:Claude",
-    "claude-upstream": "eyespan.dialects.claude:ClaudeUpstream",
-    "claude@2.1": "eyespan.dialects.claude:Claude21",
 }
 
 

@@ -61,8 +61,6 @@ class Field:
     takes_null: bool = True
     """null is an absent value; False: it has the wrong type."""
     is_fraction: bool = False
-    is_announced: bool = True
-    """It stands in the schema; others are taken as well."""
     aliases: tuple[str, ...] = ()
     """Other names that are taken but not announced."""
     fields: tuple[Field, ...] = ()
@@ -213,7 +211,7 @@ def schema_of(fields: Sequence[Field], *, is_closed: bool = False) -> dict[str, 
     """Return the JSON schema of an object with these fields; a closed one has no others."""
     schema: dict[str, Any] = {
         "type": "object",
-        "properties": {one.name: _schema(one) for one in fields if one.is_announced},
+        "properties": {one.name: _schema(one) for one in fields},
     }
     required = [one.name for one in fields if one.required]
     if required:

@@ -1,8 +1,7 @@
 """Claude Code `Read` (seed 003): `cat -n` lines, reminders for empty files, images, PDFs and notebooks as blocks.
 
-`claude` follows the document (`offset` from 0, a tab after the number); `claude-upstream` follows the shipped product
-(`offset` from 1, an arrow, no `pages` in the schema, refusals of whole files over 256 KB and of answers over 25,000
-tokens). The variables of the document's prompt are settings.
+The variables of the document's prompt are settings. The dialects of the shipped product are those of
+`eyespan.extras.families.claude_code`.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from eyespan import errors
-from eyespan.dialects.arguments import BadArguments, Field, Takes, Wording, shown
+from eyespan.dialects.arguments import BadArguments, Field, Wording, shown
 from eyespan.dialects.base import CHANGED, CHANGED_DOCUMENT, Admit, encoding_facts, encoding_note
-from eyespan.dialects.table import Call, Gutter, Paths, TableDialect, Window, as_asked
+from eyespan.dialects.table import Call, Gutter, Page, Paths, TableDialect, Window, as_asked
 from eyespan.engine import Engine
 from eyespan.escape import visible
 from eyespan.model import (
@@ -36,7 +35,9 @@ from eyespan.opened import Opened
 from eyespan.tokens import estimate
 
 MAX_PAGES = 20
-SEPARATORS = {"tab": "\t", "arrow": "→"}
+LARGE_TOKENS = 140_000
+"""The tokens of an answer to `allow_large`: 0.7 of a conversation of 200,000."""
+GUTTERS = {"tab": Gutter("\t", width=6), "arrow": Gutter("→", width=6), "flush": Gutter("\t")}
 EMPTY = "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>"
 PAST_END = (
     "<system-reminder>Warning: the file exists but is shorter than the provided offset ({offset}). "
@@ -60,13 +61,12 @@ class Claude(TableDialect):
         "max_line_length": 2000,
         "bash_tool_name": "Bash",
         "describes_roots": False,
-        "has_pages": True,
         "max_tokens": None,
         "max_bytes": None,
     }
-    choices = {"pdf": ("pages", "document"), "line_number_format": tuple(SEPARATORS)}
+    choices = {"pdf": ("pages", "document"), "line_number_format": tuple(GUTTERS)}
     limits = ("default_read_lines", "max_line_length", "max_tokens", "max_bytes")
-    can_be_off = ("max_tokens", "max_bytes")
+    can_be_off = ("default_read_lines", "max_line_length", "max_tokens", "max_bytes")
     tool = "Read"
     wording = Wording(code="invalid_input", not_object="the arguments must be an object with file_path")
     paths = Paths("file_path", absolute="file_path must be an absolute path, not a relative path", is_lexical=False)
@@ -77,21 +77,15 @@ class Claude(TableDialect):
     origin = 0
     trusts_pdf_names = True
     """A text that is named .pdf is refused as a PDF."""
-    number_width = 6
-    takes: tuple[Takes, ...] = ("float",)
-    """What is taken for a number beside an integer."""
     more_notice = (
         "<system-reminder>Lines {first}-{last}{of} are shown. To read on, use offset {next}.</system-reminder>"
     )
-    binary_advice = "Please use appropriate tools for binary file analysis."
-    size_advice = (
-        "Please use offset and limit parameters to read specific portions of the file, or use the GrepTool to search "
-        "for specific content."
-    )
+    own_texts: Mapping[str, str] = {}
+    """The texts of errors in which a dialect differs from the document."""
 
     def _configure(self, settings: Mapping[str, Any]) -> None:
         for name in ("default_read_lines", "max_line_length"):
-            if settings[name] < 1:
+            if settings[name] is not None and settings[name] < 1:
                 raise ValueError(f"{name} must be 1 or more, not {settings[name]!r}")
         bash_tool = settings["bash_tool_name"]
         if not isinstance(bash_tool, str) or not bash_tool:
@@ -99,7 +93,7 @@ class Claude(TableDialect):
         self._settings = settings
         read_lines, self.line_chars = settings["default_read_lines"], settings["max_line_length"]
         self.description = self._description(())
-        self.gutter = Gutter(SEPARATORS[settings["line_number_format"]], width=self.number_width)
+        self.gutter = GUTTERS[settings["line_number_format"]]
         self.window = Window("offset", "limit", origin=self.origin, lines=read_lines)
         self.refuses = frozenset() if settings["can_read_pdf"] else frozenset(("pdf",))
         self.options = DocumentOptions(pdf=PdfOptions(max_pages=MAX_PAGES, is_whole=settings["pdf"] == "document"))
@@ -108,7 +102,7 @@ class Claude(TableDialect):
                 "file_path", "string", "The absolute path to the file to read", required=True, messages=_PATH_MESSAGE
             ),
             self._number("offset", f"line number to start reading from ({self.origin}-indexed)", 0, "be non-negative"),
-            self._number("limit", f"number of lines to read (default: {read_lines})", 1, "be greater than 0"),
+            self._number("limit", f"number of lines to read (default: {read_lines or 'all'})", 1, "be greater than 0"),
         )
         if settings["can_read_pdf"]:
             text = f'The pages of a PDF to read, as in "3" or "1-5" (at most {MAX_PAGES} a call). '
@@ -117,7 +111,6 @@ class Claude(TableDialect):
                 "string",
                 f"{text}Only applies to PDF files",
                 takes=("number",),
-                is_announced=settings["has_pages"],
                 messages=_PAGES_MESSAGE,
             )
             self.fields += (pages,)
@@ -125,11 +118,11 @@ class Claude(TableDialect):
             "not_found": "File does not exist.",
             "directory": "EISDIR: illegal operation on a directory, read. To list a directory, use an ls command via "
             f"the {bash_tool} tool.",
-            "binary": "This tool cannot read binary files. The file appears to be a binary {suffix_}file. "
-            + self.binary_advice,
+            "binary": "This tool cannot read binary files. The file appears to be a binary {suffix_}file. Please use "
+            "appropriate tools for binary file analysis.",
             "unreadable_pdf": "This PDF cannot be read: {reason}",
             "unreadable": "This {kind} cannot be read: {reason}",
-            "window_too_large": "File content exceeds maximum allowed size: {reason}. Use offset and limit to read a "
+            "windowtoo_large": "File content exceeds maximum allowed size: {reason}. Use offset and limit to read a "
             "part of it.",
             "outside_root": "Access denied: the file is outside the folders that may be read.",
             "tool_denied": "Access denied: this tool is denied by policy.",
@@ -137,6 +130,7 @@ class Claude(TableDialect):
             "permission": "EACCES: permission denied, read. {reason}",
             **dict.fromkeys(("EACCES", "EPERM"), "EACCES: permission denied, read."),
             "any": "Error reading file: {reason}",
+            **self.own_texts,
         }
 
     def set_roots(self, roots: Sequence[str]) -> None:
@@ -149,10 +143,12 @@ class Claude(TableDialect):
             self.spec = self._spec()
 
     def _description(self, roots: tuple[str, ...]) -> str:
-        lines_chars = (self._settings["default_read_lines"], self._settings["max_line_length"])
-        lines = _description(*lines_chars, self._settings["bash_tool_name"], roots)
-        has_pdf = self._settings["can_read_pdf"]
-        return "\n".join([line for line in lines if has_pdf or not line.startswith(PDF_LINE)])
+        settings = self._settings
+        text = "\n".join([line for line in _PROMPT if settings["can_read_pdf"] or not line.startswith(PDF_LINE)])
+        for claim, fact in _CLAIMS.items() if roots else ():
+            text = text.replace(claim, fact)
+        names = {"lines": settings["default_read_lines"], "chars": settings["max_line_length"]}
+        return text.format(**names, bash=settings["bash_tool_name"], roots=", ".join(roots))
 
     def parse(self, arguments: Any, admit: Admit) -> Call:
         call = super().parse(arguments, admit)
@@ -187,7 +183,9 @@ class Claude(TableDialect):
         if not page.count:
             text = EMPTY if page.total == 0 else PAST_END.format(**self.facts(call, page, path))
             return Reply((TextContent(text),), facts, measures=measures)
-        self._check_size(call, size, page.body)
+        page = self._limited(call, page, size)
+        measures = self.measures(call, page, opened)
+        facts.update(lines_returned=page.count, truncated=page.more)
         texts = [page.body]
         if page.more and call["limit"] is None:
             of = "" if page.total is None else f" of {page.total}"
@@ -199,16 +197,28 @@ class Claude(TableDialect):
         texts += [f"<system-reminder>{note}</system-reminder>" for note in notes if note]
         return Reply(tuple(map(TextContent, texts)), facts, measures=measures)
 
-    def _check_size(self, call: Call, size: int, view: str) -> None:
-        """Refuse a large file or answer in the words of the shipped product. Raises: BadArguments."""
+    def _limited(self, call: Call, page: Page, size: int) -> Page:
+        """Return a page within the limits on size: without `limit`, the first lines. Raises: BadArguments."""
         most, most_tokens = self._settings["max_bytes"], self._settings["max_tokens"]
-        if most is not None and call["offset"] is None and call["limit"] is None and size > most:
-            fact = f"{_kilobytes(size)}) exceeds maximum allowed size ({_kilobytes(most)}"
-        elif most_tokens is not None and (cost := estimate(view)) > most_tokens:
-            fact = f"{cost} tokens) exceeds maximum allowed tokens ({most_tokens}"
-        else:
-            return
-        raise BadArguments("too_large", f"File content ({fact}). {self.size_advice}")
+        if call.values.get("allow_large") and most_tokens is not None:
+            most, most_tokens = None, max(LARGE_TOKENS, most_tokens)
+        if most is not None and call["limit"] is None and page.first == 1 and size > most:
+            raise too_large(f"({_kilobytes(size)}) exceeds maximum allowed size ({_kilobytes(most)})")
+        if most_tokens is None or len(page.body) < most_tokens // 2:
+            return page
+        assert self.gutter is not None
+        rows = page.body.split("\n")
+        text = "\n".join([row.partition(self.gutter.mark)[2] for row in rows])
+        cost = estimate(text)
+        if cost <= most_tokens:
+            return page
+        count = 0 if call["limit"] else len(rows) * most_tokens * 85 // (cost * 100)
+        while len("\n".join(rows[:count])) * cost > len(text) * most_tokens:
+            count = count * 7 // 10
+        if not count:  # a range, or one line that is too long
+            raise too_large(f"({cost} tokens) exceeds maximum allowed tokens ({most_tokens})")
+        body = "\n".join(rows[:count])
+        return replace(page, body=body, count=count, more=True, is_full=True, total=page.total or page.last)
 
     def show_document(self, call: Call, document: Document, engine: Engine) -> Reply:
         """Return an image, PDF or notebook: its parts in order as blocks, adjacent notes as one, and its facts.
@@ -253,45 +263,16 @@ class Claude(TableDialect):
             f"The {what}. Only provide if the file is too large to read at once",
             minimum=minimum,
             hides_bounds=True,
-            takes=self.takes,
             messages={"below": f"{name.capitalize()} must {rule}"},
         )
 
 
-class ClaudeUpstream(Claude):
-    """The tool as the shipped product behaves."""
-
-    name = "claude-upstream"
-    summary = (
-        "as claude, with the behaviour of the shipped product 2.0.14: offset from 1, an arrow, its refusals of size"
-    )
-    settings = {
-        **Claude.settings,
-        "line_number_format": "arrow",
-        "has_pages": False,
-        "max_tokens": 25_000,
-        "max_bytes": 256 * 1024,
-    }
-    origin = 1
-    trusts_pdf_names = False
-
-
-class Claude21(ClaudeUpstream):
-    """The tool as the product behaves since 2.1: `N<TAB>` flush left, `pages`, other advice."""
-
-    name = "claude@2.1"
-    summary = "as claude-upstream, with the behaviour of Claude Code 2.1.325: `N<TAB>` flush left, pages"
-    settings = {**ClaudeUpstream.settings, "line_number_format": "tab", "has_pages": True}
-    number_width = 0
-    takes = ("float", "text")
-    more_notice = "[Truncated: PARTIAL view \u2014 lines {first}-{last}{of} are shown; to read on, use offset {next}]"
-    notice_tags = (*Claude.notice_tags, "[Truncated: PARTIAL view")
-    binary_advice = (
-        "Use a skill for this file type if one is available, or a shell command or script that can read the format."
-    )
-    size_advice = (
-        "Use offset and limit parameters to read specific portions of the file, or search for specific content instead "
-        "of reading the whole file."
+def too_large(fact: str) -> BadArguments:
+    """Return the refusal of a file or an answer that is too large."""
+    return BadArguments(
+        "too_large",
+        f"File content {fact}. Use offset and limit parameters to read specific portions of the file, or search for "
+        "specific content instead of reading the whole file.",
     )
 
 
@@ -319,48 +300,36 @@ def _left_out_reminder(facts: dict[str, Any]) -> str:
 
 
 PDF_LINE = "- This tool can read PDF files"
-
-
-def _description(read_lines: int, line_chars: int, bash_tool: str, roots: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the text of the seed with its variables filled in, line by line.
-
-    With `roots`, the three places where it claims the whole machine name those directories instead.
-    """
-    any_file, all_files, that_path, temporary = (
-        "any file directly",
-        "all files on the machine",
-        "a path to a file",
-        "with all temporary file paths",
-    )
-    if roots:
-        places = ", ".join(roots)
-        any_file = f"any file below {places} directly"
-        all_files = "all files below these directories, and no others"
-        that_path = "a path to a file below them"
-        temporary = f"with temporary file paths only below {places}"
-    return (
-        f"Reads a file from the local filesystem. You can access {any_file} by using this tool.",
-        f"Assume this tool is able to read {all_files}. If the User provides {that_path} assume that path "
-        "is valid. It is okay to read a file that does not exist; an error will be returned.",
-        "",
-        "Usage:",
-        "- The file_path parameter must be an absolute path, not a relative path",
-        f"- By default, it reads up to {read_lines} lines starting from the beginning of the file",
-        "- You can optionally specify a line offset and limit (especially handy for long files), but it's recommended "
-        "to read the whole file by not providing these parameters",
-        f"- Any lines longer than {line_chars} characters will be truncated",
-        "- Results are returned using cat -n format, with line numbers starting at 1",
-        "- This tool allows Claude Code to read images (eg PNG, JPG, etc). When reading an image file the contents are "
-        "presented visually as Claude Code is a multimodal LLM.",
-        f"{PDF_LINE} (.pdf). PDFs are processed page by page, extracting both text and visual content for analysis.",
-        "- This tool can read Jupyter notebooks (.ipynb files) and returns all cells with their outputs, combining "
-        "code, text, and visualizations.",
-        "- This tool can only read files, not directories. To read a directory, use an ls command via the "
-        f"{bash_tool} tool.",
-        "- You can call multiple tools in a single response. It is always better to speculatively read multiple "
-        "potentially useful files in parallel.",
-        "- You will regularly be asked to read screenshots. If the user provides a path to a screenshot, ALWAYS use "
-        f"this tool to view the file at the path. This tool will work {temporary}.",
-        "- If you read a file that exists but has empty contents you will receive a system reminder warning in place "
-        "of file contents.",
-    )
+_CLAIMS = {
+    "any file directly": "any file below {roots} directly",
+    "all files on the machine": "all files below these directories, and no others",
+    "a path to a file": "a path to a file below them",
+    "with all temporary file paths": "with temporary file paths only below {roots}",
+}
+"""Where the prompt claims the whole machine, and what it says for narrower roots."""
+_PROMPT = (
+    "Reads a file from the local filesystem. You can access any file directly by using this tool.",
+    "Assume this tool is able to read all files on the machine. If the User provides a path to a file assume that path "
+    "is valid. It is okay to read a file that does not exist; an error will be returned.",
+    "",
+    "Usage:",
+    "- The file_path parameter must be an absolute path, not a relative path",
+    "- By default, it reads up to {lines} lines starting from the beginning of the file",
+    "- You can optionally specify a line offset and limit (especially handy for long files), but it's recommended to "
+    "read the whole file by not providing these parameters",
+    "- Any lines longer than {chars} characters will be truncated",
+    "- Results are returned using cat -n format, with line numbers starting at 1",
+    "- This tool allows Claude Code to read images (eg PNG, JPG, etc). When reading an image file the contents are "
+    "presented visually as Claude Code is a multimodal LLM.",
+    f"{PDF_LINE} (.pdf). PDFs are processed page by page, extracting both text and visual content for analysis.",
+    "- This tool can read Jupyter notebooks (.ipynb files) and returns all cells with their outputs, combining code, "
+    "text, and visualizations.",
+    "- This tool can only read files, not directories. To read a directory, use an ls command via the {bash} tool.",
+    "- You can call multiple tools in a single response. It is always better to speculatively read multiple "
+    "potentially useful files in parallel.",
+    "- You will regularly be asked to read screenshots. If the user provides a path to a screenshot, ALWAYS use this "
+    "tool to view the file at the path. This tool will work with all temporary file paths.",
+    "- If you read a file that exists but has empty contents you will receive a system reminder warning in place of "
+    "file contents.",
+)
+"""The prompt of the seed, line by line."""

@@ -98,7 +98,7 @@ class Forge(TableDialect):
                 "string",
                 "Path of the file, relative to the working root.",
                 required=True,
-                messages={"any": "path must be a non-empty string", "empty": "path must be a non-empty string"},
+                messages={"any": "path must be a non-empty string"},
             ),
             *[Field(name, "integer", text, minimum=1, takes=()) for name, text in NUMBERS.items()],
             Field(

@@ -54,14 +54,19 @@ def arguments_of(
         return {**arguments, name: path + selected}
     if fields[name].get("type") != "array":
         return {**arguments, name: path, **_range(fields, first, last, origin)}
-    if fields[name].get("items", {}).get("type") == "object":
-        return {**arguments, name: [{"path": path, **_range(fields[name]["items"]["properties"], first, last, origin)}]}
-    return {**arguments, name: [path]}
+    entry = _entry_fields(fields[name])
+    return {**arguments, name: [{"path": path, **_range(entry, first, last, origin)} if entry else path]}
 
 
 def takes_selectors(field: Mapping[str, Any]) -> bool:
     """Return True for an argument that is one target or a list of them, as `files` of `native`."""
     return "anyOf" in field
+
+
+def _entry_fields(field: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the fields of the objects in a list, as `files` of `cline`; {} for other arguments."""
+    found: Mapping[str, Any] = field.get("items", {}).get("properties", {})
+    return found
 
 
 def _range(fields: Mapping[str, Any], first: int | None, last: int | None, origin: int) -> dict[str, Any]:
@@ -90,8 +95,8 @@ def lines_of(dialect: Dialect, arguments: Any) -> tuple[int | None, int | None]:
     if not isinstance(arguments, dict):
         return None, None
     name = path_field(dialect.spec.input_schema)
-    if name is not None and fields[name].get("items", {}).get("type") == "object":
-        fields = fields[name]["items"]["properties"]
+    if name is not None and (entry := _entry_fields(fields[name])):
+        fields = entry
         entries = arguments.get(name)
         arguments = entries[0] if isinstance(entries, list) and entries and isinstance(entries[0], dict) else {}
     given = arguments.get(RANGE_FIELD)
@@ -129,13 +134,10 @@ def following(dialect: Dialect, arguments: Any, selector: Any) -> dict[str, Any]
     first, dash, last = part.partition("-")
     if not dash or not first.isdigit() or not (last.isdigit() or not last):
         return None
-    if fields[name].get("items", {}).get("type") == "object":
-        entry = {
-            "path": path,
-            **_range(fields[name]["items"]["properties"], int(first), int(last) if last else None, origin),
-        }
-        return {**arguments, name: [entry]}
-    lines = _range(fields, int(first), int(last) if last else None, origin)
+    entry = _entry_fields(fields[name])
+    lines = _range(entry or fields, int(first), int(last) if last else None, origin)
+    if entry:
+        return {**arguments, name: [{"path": path, **lines}]}
     kept = {name: value for name, value in arguments.items() if name not in (*LAST_FIELDS, *END_FIELDS)}
     return {**kept, **lines} if lines else None
 

@@ -9,6 +9,7 @@ any step.
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -383,7 +384,8 @@ class TableDialect(Dialect):
         """Return lines of a text. Raises: BadArguments, ReadError."""
         page = self.page(call, opened)
         refusal = self.chosen(self.refused, page) if self.refused else ""
-        if page.total is None and self.needs_total(refusal or self.chosen(self.answers, page)):
+        template = refusal or self.chosen(self.answers, page)
+        if page.total is None and ("{total}" in template or "{left}" in template):
             page = replace(page, total=OpenedLines(opened, 1).total())
         if refusal:
             raise BadArguments("out_of_range", refusal.format(**self.facts(call, page, path)))
@@ -408,11 +410,6 @@ class TableDialect(Dialect):
             "left": total - page.last,
             "next": page.last + self.window.origin,
         }
-
-    @staticmethod
-    def needs_total(template: str) -> bool:
-        """Return True if a template names the number of lines of the file."""
-        return "{total}" in template or "{left}" in template
 
     @staticmethod
     def chosen(table: Mapping[str, str], page: Page) -> str:
@@ -444,6 +441,8 @@ class TableDialect(Dialect):
         """Return all lines of the window, and the document they are of."""
         document = opened.read(call.selection)
         part: Any = document.parts[0]
+        if self.hides_bom and part.first_line == 1:
+            part = replace(part, data=part.data.removeprefix(codecs.BOM_UTF8))
         self.charge(part, opened.context, has_numbers=self.gutter is not None)
         gutter, cut = self.gutter, 0
         if gutter is None:

@@ -62,7 +62,7 @@ class WorkspaceDialect(TableDialect):
             "string",
             'Workspace-root-relative file path to read (e.g., "src/main.ts").',
             required=True,
-            messages={"any": "path must be a non-empty string", "empty": "path must be a non-empty string"},
+            messages={"any": "path must be a non-empty string"},
         ),
         Field(
             "start_line",

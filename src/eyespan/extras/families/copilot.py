@@ -17,30 +17,12 @@ from eyespan.model import EXACT_TOTAL, MIB
 MAX_LINES = 2000
 _HEADER = "File: `{path}`. Lines {first} to {last} ({total} lines total): \n"
 _BLOCK = "{fence}{language}\n{body}\n{fence}"
-_LANGUAGES = {
-    ".c": "c",
-    ".cpp": "cpp",
-    ".cs": "csharp",
-    ".css": "css",
-    ".go": "go",
-    ".h": "c",
-    ".html": "html",
-    ".java": "java",
-    ".js": "javascript",
-    ".json": "json",
-    ".md": "markdown",
-    ".php": "php",
-    ".py": "python",
-    ".rb": "ruby",
-    ".rs": "rust",
-    ".sh": "shellscript",
-    ".sql": "sql",
-    ".ts": "typescript",
-    ".tsx": "typescriptreact",
-    ".xml": "xml",
-    ".yaml": "yaml",
-    ".yml": "yaml",
-}
+_NAMES = (
+    ".c:c .cpp:cpp .cs:csharp .css:css .go:go .h:c .html:html .java:java .js:javascript .json:json .md:markdown "
+    ".php:php .py:python .rb:ruby .rs:rust .sh:shellscript .sql:sql .ts:typescript .tsx:typescriptreact .xml:xml "
+    ".yaml:yaml .yml:yaml"
+)
+_LANGUAGES = dict([pair.split(":") for pair in _NAMES.split()])
 """The names of languages in VS Code, by suffix."""
 
 

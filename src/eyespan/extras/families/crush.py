@@ -7,17 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from eyespan import errors
-from eyespan.context import CallContext
 from eyespan.dialects.arguments import Field, Wording
-from eyespan.dialects.table import Gutter, Paths, TableDialect, Window
-from eyespan.engine import Engine
-from eyespan.extras.families.similar_names import as_missing
-from eyespan.model import MIB, NUL_OR_BAD_UTF8_IS_BINARY, Limits, ReadRequest
-from eyespan.opened import Opened
+from eyespan.dialects.table import Gutter, Paths, Window
+from eyespan.extras.families.similar_names import SimilarDialect
+from eyespan.model import MIB, NUL_OR_BAD_UTF8_IS_BINARY, Limits
 
 
-class Crush(TableDialect):
+class Crush(SimilarDialect):
     """The tool as the program has it."""
 
     name = "crush"
@@ -61,9 +57,3 @@ class Crush(TableDialect):
     def check(self, values: dict[str, Any]) -> None:
         if values["limit"] is not None and values["limit"] <= 0:
             values["limit"] = None
-
-    def opened(self, request: ReadRequest, engine: Engine, context: CallContext) -> Opened:
-        try:
-            return super().opened(request, engine, context)
-        except errors.NotFound as error:
-            raise as_missing(error, request.path, engine, context) from None

@@ -12,6 +12,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from errno import ENOENT
 from typing import Any
 
@@ -28,7 +29,7 @@ from eyespan.engine import Engine
 from eyespan.errors import ReadError
 from eyespan.escape import valid_text, written_path
 from eyespan.extras.families.minimatch import Glob, GlobLimits
-from eyespan.extras.families.tree_listing import Enters, entries_below
+from eyespan.extras.families.tree_listing import Enters, entries_below, status_of
 from eyespan.guard.listing import Entry
 from eyespan.guard.paths import beneath
 from eyespan.model import (
@@ -47,8 +48,8 @@ from eyespan.model import (
     Selection,
     Tail,
     TextContent,
+    ToolSpec,
 )
-from eyespan.source import FullStatus
 
 MAX_FILES = 1000
 """The most files of one `read_multiple_files`."""
@@ -97,6 +98,11 @@ class _FilesystemTool(TableDialect):
         missing="{name} is required",
         kinds={"number": "a number", "array": "a list of strings"},
     )
+
+    def _spec(self) -> ToolSpec:
+        spec = super()._spec()
+        within = " Works within the allowed directories only." if self.fields else ""
+        return replace(spec, description=spec.description + within)
 
     def run(self, arguments: Any, engine: Engine, context: CallContext | None) -> Reply:
         call = self.parse(arguments, engine.admit)
@@ -159,10 +165,7 @@ class ReadTextFile(_FilesystemTool):
     """`read_text_file`: a whole file, or its first or last lines."""
 
     tool = "read_text_file"
-    description = (
-        "Reads a file as text. head returns only its first lines, tail only its last ones. Works within the allowed "
-        "directories only."
-    )
+    description = "Reads a file as text. head returns only its first lines, tail only its last ones."
     fields = (
         _PATH,
         Field("tail", "number", "Return only the last N lines of the file", is_fraction=True),
@@ -201,10 +204,7 @@ class ReadMultipleFiles(_FilesystemTool):
 
     tool = "read_multiple_files"
     own_paths = r"(?:\A|^---\n).*:(?:$| Error - .*)"
-    description = (
-        "Reads several files as text at once. Each is returned after its path; a file that cannot be read is returned "
-        "as an error and does not stop the others. Works within the allowed directories only."
-    )
+    description = "Reads several files as text, each after its path. One that cannot be read is returned as an error."
     fields = (
         Field(
             "paths",
@@ -246,10 +246,7 @@ class ReadMediaFile(_FilesystemTool):
     """`read_media_file`: an image, audio, or any other file as a resource."""
 
     tool = "read_media_file"
-    description = (
-        "Reads a file and returns it with its media type: images and audio as such, any other file as an embedded "
-        "resource. Works within the allowed directories only."
-    )
+    description = "Reads a file with its media type: images and audio as such, any other file as a resource."
     output_schema = None
     sends_documents = True
 
@@ -283,10 +280,7 @@ class ListDirectory(_FilesystemTool):
     """`list_directory`: the names in a directory."""
 
     tool = "list_directory"
-    description = (
-        "Lists the files and directories in a directory, each after [FILE] or [DIR]. Works within the allowed "
-        "directories only."
-    )
+    description = "Lists the files and directories in a directory, each after [FILE] or [DIR]."
 
     def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
         entries, is_partial = _entries(_expanded(call.path, engine), engine, context)
@@ -300,10 +294,7 @@ class ListDirectoryWithSizes(_FilesystemTool):
     """`list_directory_with_sizes`: the names in a directory, with the sizes of files."""
 
     tool = "list_directory_with_sizes"
-    description = (
-        "Lists the files and directories in a directory with the sizes of the files, each after [FILE] or [DIR]. Works "
-        "within the allowed directories only."
-    )
+    description = "Lists the files and directories in a directory, each after [FILE] or [DIR], with sizes of files."
     fields = (
         _PATH,
         Field("sortBy", "string", "Sort the entries by name or size", default="name", choices=("name", "size")),
@@ -316,7 +307,7 @@ class ListDirectoryWithSizes(_FilesystemTool):
         for entry in entries:
             size = entry.size_bytes
             if size is None:
-                status = _status(os.path.join(path, entry.name), engine, context)
+                status = status_of(os.path.join(path, entry.name), engine, context)
                 size = status.st_size if status else 0
             rows.append((entry, size))
         if call["sortBy"] == "size":
@@ -337,10 +328,7 @@ class DirectoryTree(_FilesystemTool):
     """`directory_tree`: everything below a directory, as JSON."""
 
     tool = "directory_tree"
-    description = (
-        "Returns everything below a directory as JSON: each entry has a name and a type (file or directory), and a "
-        "directory has children. excludePatterns are globs. Works within the allowed directories only."
-    )
+    description = "Returns all below a directory as JSON: name, type, and children. excludePatterns are globs."
     fields = (_PATH, _EXCLUDES)
 
     def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
@@ -364,10 +352,7 @@ class SearchFiles(_FilesystemTool):
 
     tool = "search_files"
     own_paths = ".+"
-    description = (
-        "Searches below a directory for files and directories whose relative path matches a glob: *.ext in that "
-        "directory, **/*.ext in all below it. Returns full paths. Works within the allowed directories only."
-    )
+    description = "Returns the full paths below a directory that match a glob: *.ext in it, **/*.ext at any depth."
     fields = (_PATH, Field("pattern", "string", required=True), _EXCLUDES)
 
     def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
@@ -380,7 +365,7 @@ class SearchFiles(_FilesystemTool):
         for relative, entry in entries_below(path, engine, context, _enters(excludes)):
             if not wanted.matches(valid_text(relative)):
                 continue
-            if entry.what != "link" or _status(os.path.join(path, relative), engine, context):
+            if entry.what != "link" or status_of(os.path.join(path, relative), engine, context):
                 found.append(written_path(os.path.join(base, relative)))
         return _text_reply("\n".join(found) or "No matches found", {"lines": len(found)})
 
@@ -389,10 +374,7 @@ class GetFileInfo(_FilesystemTool):
     """`get_file_info`: size, times, type and permissions."""
 
     tool = "get_file_info"
-    description = (
-        "Describes a file or directory without reading it: size, times, type and permissions. Works within the allowed "
-        "directories only."
-    )
+    description = "Describes a file or directory without reading it: size, times, type and permissions."
 
     def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
         status = engine.describe(_expanded(call.path, engine), context)
@@ -454,17 +436,6 @@ def _enters(excludes: Sequence[Glob]) -> Enters:
         return None if is_excluded else entry.what == "directory"
 
     return enters
-
-
-def _status(path: str, engine: Engine, context: CallContext) -> FullStatus | None:
-    """Return the status of a file; None for a link that leads nowhere or outside the roots."""
-    context.check()
-    try:
-        return engine.describe(path, context)
-    except (errors.Cancelled, errors.TimedOut):
-        raise
-    except errors.ReadError:
-        return None
 
 
 def _entries(path: str, engine: Engine, context: CallContext) -> tuple[tuple[Entry, ...], bool]:

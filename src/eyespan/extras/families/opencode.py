@@ -8,22 +8,21 @@ from __future__ import annotations
 import os
 import stat
 
-from eyespan import errors
 from eyespan.context import CallContext
 from eyespan.dialects.arguments import SAFE, Field, Wording
-from eyespan.dialects.table import Call, Gutter, Paths, TableDialect, Window
+from eyespan.dialects.table import Call, Gutter, Paths, Window
 from eyespan.engine import Engine
 from eyespan.escape import valid_text, written_path
-from eyespan.extras.families.similar_names import as_missing
-from eyespan.model import ReadRequest, Reply, TextContent
-from eyespan.opened import Opened
+from eyespan.extras.families.similar_names import SimilarDialect
+from eyespan.extras.families.tree_listing import status_of
+from eyespan.model import Reply, TextContent
 
 MAX_LINES = 2000
 MAX_BYTES = 50 << 10
 _FRAME = "<path>{path}</path>\n<type>file</type>\n<content>\n{body}\n\n(%s)\n</content>"
 
 
-class OpenCode(TableDialect):
+class OpenCode(SimilarDialect):
     """The tool as the program has it."""
 
     name = "opencode"
@@ -66,12 +65,6 @@ class OpenCode(TableDialect):
     document_texts = {"image": "Image read successfully", "pdf": "PDF read successfully"}
     error_texts = {"binary": "Cannot read binary file: {path}", "not_found": "File not found: {path}"}
 
-    def opened(self, request: ReadRequest, engine: Engine, context: CallContext) -> Opened:
-        try:
-            return super().opened(request, engine, context)
-        except errors.NotFound as error:
-            raise as_missing(error, request.path, engine, context) from None
-
     def list_directory(self, call: Call, engine: Engine, context: CallContext) -> Reply:
         roots = engine.guard.roots
         path = self.paths.resolved(call.path, roots)
@@ -79,10 +72,9 @@ class OpenCode(TableDialect):
         listing = engine.list(path, context)
         names = []
         for entry in listing.entries:
-            is_directory = entry.what == "directory" or (
-                entry.what == "link" and _is_directory(os.path.join(path, entry.name), engine, context)
-            )
-            names.append(valid_text(entry.name) + ("/" if is_directory else ""))
+            status = status_of(os.path.join(path, entry.name), engine, context) if entry.what == "link" else None
+            is_directory = stat.S_ISDIR(status.st_mode) if status else entry.what == "directory"
+            names.append(valid_text(entry.name) + "/" * is_directory)
         chosen = names[first - 1 : first - 1 + limit]
         total = f"more than {len(names)}" if listing.partial else str(len(names))
         end = f"{total} entries"
@@ -94,14 +86,3 @@ class OpenCode(TableDialect):
         lines = [f"<path>{written_path(self.paths.shown(call.path, roots))}</path>", "<type>directory</type>"]
         text = "\n".join([*lines, "<entries>", "\n".join(chosen), f"\n({end})", "</entries>"])
         return Reply((TextContent(text),), None, None, (), {"lines": len(chosen)})
-
-
-def _is_directory(path: str, engine: Engine, context: CallContext) -> bool:
-    """Return True for a link to a directory."""
-    context.check()
-    try:
-        return stat.S_ISDIR(engine.describe(path, context).st_mode)
-    except (errors.Cancelled, errors.TimedOut):
-        raise
-    except errors.ReadError:
-        return False  # it leads nowhere or outside

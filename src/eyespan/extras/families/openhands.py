@@ -21,6 +21,8 @@ from eyespan.guard.roots import Root
 from eyespan.model import MIB, Limits, Lines, Reply, TextContent
 from eyespan.opened import Opened
 
+_MISSING = "Invalid `path` parameter: {path}. The path {path} does not exist. Please provide a valid path."
+
 
 class PosixPaths(Paths):
     """Paths that are shown without `.`, doubled slashes and a slash at the end."""
@@ -51,8 +53,7 @@ class OpenHands(TextEditor):
     document_texts = {"image": "Image file {path} read successfully. Displaying image content."}
     error_form = "{}"
     error_texts = {
-        "not_found": "Invalid `path` parameter: {path}. The path {path} does not exist. Please provide a valid path.",
-        "ELOOP": "Invalid `path` parameter: {path}. The path {path} does not exist. Please provide a valid path.",
+        **dict.fromkeys(("not_found", "ELOOP"), _MISSING),
         "too_large": "File validation failed for {path}: File is too large. Maximum allowed size is 10MB.",
         "binary": "File validation failed for {path}: File appears to be binary and this file type cannot be read or "
         "edited by this tool.",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 DIALECTS = {
+    "claude-upstream": "eyespan.extras.families.claude_code:ClaudeUpstream",
+    "claude@2.1": "eyespan.extras.families.claude_code:Claude21",
     "filesystem": "eyespan.extras.families.filesystem:Filesystem",
     "text-editor": "eyespan.extras.families.text_editor:TextEditor",
     "gemini": "eyespan.extras.families.gemini:Gemini",

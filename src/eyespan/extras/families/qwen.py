@@ -11,6 +11,8 @@ from eyespan.model import EXACT_TOTAL
 
 MAX_LINES = 1000
 MAX_CHARS = 25_000
+_OFFSET = {"below": "Offset must be a non-negative integer"}
+_LIMIT = {"below": "Limit must be a positive integer"}
 _CUT = "Showing lines {first}-{last} of {total} total lines.\n\n---\n\n{body}"
 
 
@@ -30,35 +32,18 @@ class Qwen(TableDialect):
         "counted from 0, and limit read on. Images and PDFs come as such."
     )
     fields = (
+        Field("file_path", "string", "The absolute path of the file to read.", required=True),
         Field(
-            "file_path",
-            "string",
-            "The absolute path of the file to read.",
-            required=True,
-            messages={"empty": "The 'file_path' parameter must be non-empty."},
+            "offset", "number", "The line to start at, counted from 0.", minimum=0, hides_bounds=True, messages=_OFFSET
         ),
-        Field(
-            "offset",
-            "number",
-            "The line to start at, counted from 0.",
-            minimum=0,
-            hides_bounds=True,
-            messages={"below": "Offset must be a non-negative integer"},
-        ),
-        Field(
-            "limit",
-            "number",
-            "The most lines to read.",
-            minimum=1,
-            hides_bounds=True,
-            messages={"below": "Limit must be a positive integer"},
-        ),
+        Field("limit", "number", "The most lines to read.", minimum=1, hides_bounds=True, messages=_LIMIT),
     )
     wording = Wording(
         code="invalid_tool_params",
         not_object="params must be object",
         missing="params must have required property '{name}'",
         type="params/{name} must be {type}",
+        empty="The '{name}' parameter must be non-empty.",
     )
     paths = Paths(
         "file_path", absolute="File path must be absolute, but was relative: {path}. You must provide an absolute path."

@@ -1,4 +1,4 @@
-"""Names in a directory that look like the name of a missing file."""
+"""Dialects that name the files beside a missing one whose names look like its name, or read the only one."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from eyespan.model import ReadRequest
 from eyespan.opened import Opened
 from eyespan.suggest import lookalikes
 
-
-def similar_names(path: str, engine: Engine, context: CallContext, most: int = 3) -> list[str]:
-    """Return names beside a missing file that contain its name or are part of it, whatever the case.
-
-    Raises: Cancelled, TimedOut.
-    """
-    directory, base = os.path.split(path)
-    wanted = base.lower()
-    try:
-        names = [entry.name for entry in engine.list(directory or ".", context).entries if entry.name != base]
-    except (errors.Cancelled, errors.TimedOut):
-        raise
-    except errors.ReadError:
-        return []
-    return [name for name in names if wanted in name.lower() or name.lower() in wanted][:most]
+MAX_SIMILAR = 3
 
 
-def as_missing(error: NotFound, path: str, engine: Engine, context: CallContext) -> Exception:
-    """Return the error of a missing file, with the names beside it that look like its name.
+class SimilarDialect(TableDialect):
+    """A dialect that names the files beside a missing one that contain its name or are part of it, in any case."""
 
-    Raises: Cancelled, TimedOut.
-    """
-    similar = similar_names(path, engine, context)
-    if not similar:
-        return error
-    full = os.path.join(engine.guard.roots[0].path, path)
-    names = [written_path(os.path.join(os.path.dirname(full), name)) for name in similar]
-    lines = [f"File not found: {written_path(full)}", "", "Did you mean one of these?", *names]
-    return BadArguments(error.code, "\n".join(lines))
+    def opened(self, request: ReadRequest, engine: Engine, context: CallContext) -> Opened:
+        try:
+            return super().opened(request, engine, context)
+        except NotFound as error:
+            directory, base = os.path.split(os.path.join(engine.guard.roots[0].path, request.path))
+            wanted = base.lower()
+            try:
+                names = [entry.name for entry in engine.list(directory, context).entries if entry.name != base]
+            except (errors.Cancelled, errors.TimedOut):
+                raise
+            except errors.ReadError:
+                raise error from None
+            similar = [name for name in names if wanted in name.lower() or name.lower() in wanted][:MAX_SIMILAR]
+            if not similar:
+                raise
+            listed = [written_path(os.path.join(directory, name)) for name in similar]
+            lines = [
+                f"File not found: {written_path(f'{directory}/{base}')}",
+                "",
+                "Did you mean one of these?",
+                *listed,
+            ]
+            raise BadArguments(error.code, "\n".join(lines)) from None
 
 
 class LookalikeDialect(TableDialect):

@@ -59,7 +59,7 @@ class TextEditor(TableDialect):
             "string",
             "The file or directory to view",
             required=True,
-            messages={"any": "path must be a non-empty string", "empty": "path must be a non-empty string"},
+            messages={"any": "path must be a non-empty string"},
         ),
         Field(
             "view_range",

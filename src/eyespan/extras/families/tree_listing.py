@@ -10,6 +10,7 @@ from eyespan.context import CallContext
 from eyespan.dialects.arguments import BadArguments
 from eyespan.engine import Engine
 from eyespan.guard.listing import Entry
+from eyespan.source import FullStatus
 
 MAX_ENTRIES = 50_000
 """The most entries of one walk."""
@@ -48,6 +49,17 @@ def entries_below(path: str, engine: Engine, context: CallContext, enters: Enter
             except errors.ReadError:
                 continue  # removed since it was listed, not readable, or a link to something else
             pending.append(iter([(relative, one) for one in found]))
+
+
+def status_of(path: str, engine: Engine, context: CallContext) -> FullStatus | None:
+    """Return the status of a file; None for a link that leads nowhere or outside the roots."""
+    context.check()
+    try:
+        return engine.describe(path, context)
+    except (errors.Cancelled, errors.TimedOut):
+        raise
+    except errors.ReadError:
+        return None
 
 
 def _entries(path: str, engine: Engine, context: CallContext) -> tuple[Entry, ...]:
