@@ -5,6 +5,7 @@ The program runs against a model on loopback whose turns are the calls. That mod
 
 from __future__ import annotations
 
+import base64
 import errno
 import json
 import os
@@ -26,6 +27,7 @@ from proof.originals.rules import (
     BOM_LINE,
     BOTH_OUTSIDE,
     EMPTY_PIECE,
+    LARGE,
     OUTSIDE,
     STRICT,
     SURROGATES,
@@ -171,6 +173,7 @@ _MARKS = (
     (r" To read it anyway, .*", ""),
     (r"\AFile has an image extension .*", "[image by name]"),
     (r"\AFile is not a valid PDF .*", "[PDF by name]"),
+    (r"(?<=\AEISDIR: illegal operation on a directory, read ).*", "[path]"),
     (r"\AInputValidationError: .*", "InputValidationError"),
 )
 """Marks in place of long notices and refusals of the program."""
@@ -263,8 +266,26 @@ def _without_notice(case: Case, own: Answer) -> Answer:
     return own[0], re.sub(r"\[Truncated: PARTIAL view .*\]\Z", "", own[1])
 
 
+def _whole_pdf(case: Case, own: Answer) -> Answer:
+    """Return a PDF as a whole, as the program sends one without `pages`."""
+    data, path = case.contents("file_path"), os.path.normpath(case.root / case.arguments["file_path"])
+    if not data.startswith(b"%PDF-") or not path.lower().endswith(".pdf"):
+        return own
+    text = {"type": "text", "text": f"PDF file read: {path} ({len(data)} bytes)"}
+    block = {"type": "file", "data": base64.b64encode(data).decode(), "mimeType": "application/pdf"}
+    return False, [text, block]
+
+
 def _feeds(case: Case, own: Answer) -> Answer:
     return own[0], re.sub(r"\r+(?=\n|\Z)", "", own[1])
+
+
+def _no_name(case: Case) -> bool:
+    return "\0" in case.arguments["file_path"]
+
+
+def _directory(case: Case, own: Answer) -> Answer:
+    return own[0], re.sub(r"(?<=\AEISDIR: illegal operation on a directory, read ).*", "[path]", own[1])
 
 
 def _loops(case: Case) -> bool:
@@ -287,7 +308,10 @@ def _is_blank(case: Case) -> bool:
 RULES = (
     Rule("blanks around a path are part of it", refused=_is_blank, refused_here=_is_blank),
     Rule("a loop of links", refused=_loops),
+    Rule("a NUL in a path", refused=_no_name),
+    Rule("a directory is named as it was asked for", answer=_directory),
     WRONG,
+    LARGE,
     STRICT,
     OUTSIDE,
     Rule("the working directory and similar names are not named", answer=_missing),
@@ -298,6 +322,7 @@ RULES = (
     Rule("images by their contents", table={"documents": frozenset()}),
     Rule("the notices on encodings are not written", answer=_with_note),
     Rule("arguments that the schema forbids are taken if they mean something", answer=_forbidden),
+    Rule("a PDF comes page by page", answer=_whole_pdf),
     Rule("numbers begin with 1", answer=_from_zero),
     Rule("lines without an end are cut, not refused", answer=_refused_rest),
     Rule("the notice of a first page has other words", answer=_without_notice),

@@ -208,12 +208,12 @@ class Claude(TableDialect):
             return page
         assert self.gutter is not None
         rows = page.body.split("\n")
-        text = "\n".join([row.partition(self.gutter.mark)[2] for row in rows])
-        cost = estimate(text)
+        lines = [row.partition(self.gutter.mark)[2] for row in rows]
+        chars, cost = sum(map(len, lines)) + len(lines), estimate("\n".join(lines))
         if cost <= most_tokens:
             return page
         count = 0 if call["limit"] else len(rows) * most_tokens * 85 // (cost * 100)
-        while len("\n".join(rows[:count])) * cost > len(text) * most_tokens:
+        while (sum(map(len, lines[:count])) + count) * cost > chars * most_tokens:
             count = count * 7 // 10
         if not count:  # a range, or one line that is too long
             raise too_large(f"({cost} tokens) exceeds maximum allowed tokens ({most_tokens})")
