@@ -27,7 +27,6 @@ from proof.originals.rules import (
     BOM_LINE,
     BOTH_OUTSIDE,
     EMPTY_PIECE,
-    LARGE,
     OUTSIDE,
     STRICT,
     SURROGATES,
@@ -280,6 +279,10 @@ def _feeds(case: Case, own: Answer) -> Answer:
     return own[0], re.sub(r"\r+(?=\n|\Z)", "", own[1])
 
 
+def _large(case: Case) -> bool:
+    return any(type(value) is int and abs(value) >= 2**53 for value in case.arguments.values())
+
+
 def _no_name(case: Case) -> bool:
     return "\0" in case.arguments["file_path"]
 
@@ -311,7 +314,7 @@ RULES = (
     Rule("a NUL in a path", refused=_no_name),
     Rule("a directory is named as it was asked for", answer=_directory),
     WRONG,
-    LARGE,
+    Rule("numbers of JavaScript that are not exact", refused=_large),
     STRICT,
     OUTSIDE,
     Rule("the working directory and similar names are not named", answer=_missing),

@@ -227,7 +227,8 @@ def lines_at(separators: str) -> Callable[[bytes], bytes]:
 
 def counted_empty(data: bytes) -> bytes:
     """Return a file in which the empty piece after a final line feed, or that of an empty file, is a line."""
-    return data + b"\n" if not data or data.endswith(b"\n") else data
+    end = b"\n\0" if data.startswith(b"\xff\xfe") else b"\n"
+    return data + end if not data or data.endswith(end) else data
 
 
 def other_encoding(codec: str) -> Rule:
