@@ -103,7 +103,7 @@ docs: $(READY)  ## build the site of docs/ into build/site, with strict links; o
 	@test -d build/docs-venv/lib/*/site-packages/material || { $(PYTHON) -m venv build/docs-venv && build/docs-venv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt mkdocs-material; }
 	@NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --quiet && echo "build/site/index.html"
 
-remote: $(READY)  ## the tests of remote roots with real servers of S3 and Azure, which it installs, and with sshd, and bombs from stores; half an hour
+remote: $(READY)  ## the tests of remote roots with real servers of S3 and Azure, which it installs, and bombs from stores; half an hour
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt 'moto[server]'
 	@if command -v npm >/dev/null; then mkdir -p build/servers && npm install --silent --prefix build/servers s3rver@3.7.1 azurite@3.37.0; \
 		else echo "no npm: s3rver and azurite are not tested"; fi

@@ -164,8 +164,8 @@ BUDGETS = {
     "languages": (2_660, 2_660),
     "families": (2_280, 2_280),
     "http": (3_685, 3_200),
-    "remote": (1_453, 1_200),
-    "bulk and hosts": (2_785, 1_500),
+    "remote": (1_392, 1_200),
+    "bulk and hosts": (2_776, 1_500),
     "git": (880, 880),
     "operations": (640, 640),
 }

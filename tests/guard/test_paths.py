@@ -27,3 +27,28 @@ def test_the_fast_path_to_a_root_agrees_with_the_general_one(path):
     found = paths.beneath(f"/{path}", [root])
     if found is not None:
         assert paths.locate(f"/{path}", [root]) == found
+
+
+NAMES = st.lists(st.sampled_from(["a", "b", ".", "..", "", ".a"]), max_size=6)
+
+
+@given(st.lists(st.lists(st.sampled_from(["a", "b", ".a"]), max_size=3), min_size=1, max_size=5), NAMES)
+def test_the_deepest_of_many_roots_contains_a_path(places, names):
+    class Root:
+        def __init__(self, spelling):
+            self.spellings = (tuple(spelling),)
+
+    def parts(path):
+        return [name for name in path.split("/") if name not in ("", ".")]
+
+    path = f"/{'/'.join(names)}"
+    above = [place for place in places if parts(path)[: len(place)] == place]
+    found = paths.beneath(path, [Root(place) for place in places])
+
+    if found is None:
+        assert above == []
+    else:
+        spelling = list(found[0].spellings[0])
+        assert spelling == max(above, key=len)
+        assert [*spelling, *parts(found[1])] == parts(path)
+        assert not found[1].startswith("/")

@@ -136,11 +136,11 @@ DEFECTS = (
         tests=f"{SPECIAL} -k leads_out",
     ),
     Defect(
-        name="a root matches by letters, not by names",
+        name="the outermost root counts",
         file=f"{SRC}/guard/paths.py",
-        old='if at < len(path) and path[at] != "/":',
-        new="if False:",
-        tests=f"{SPECIAL} -k whole_names",
+        old="range(min(len(parts), known.depth), -1, -1)",
+        new="range(min(len(parts), known.depth) + 1)",
+        tests="tests/guard/test_paths.py -k deepest",
     ),
     Defect(
         name="a NUL in a path",

@@ -164,7 +164,7 @@ DEFECTS = (
         file=f"{REMOTE}/web.py",
         old="    if count < size_bytes:\n",
         new="    if False:\n",
-        tests=f"{WEB} -k fault",
+        tests="tests/extras/remote/test_faults.py -k one_fault",
     ),
     Defect(
         name="a file of any size is read whole",
@@ -178,7 +178,7 @@ DEFECTS = (
         file=f"{REMOTE}/web.py",
         old="            if is_done and len(self._idle) < MAX_IDLE:\n",
         new="            if not answer.will_close and len(self._idle) < MAX_IDLE:\n",
-        tests=f"{WEB} -k 'fault or connection'",
+        tests=f"{WEB} -k connection",
     ),
     Defect(
         name="`..` leaves the prefix of a bucket",

@@ -76,9 +76,8 @@ class Guard:
         context: CallContext | None = None,
         ignore: bool = True,
     ) -> None:
-        self.roots = tuple(roots)
-        self.local_roots = tuple([root for root in self.roots if not root.is_remote])
-        """Those that a link may lead to."""
+        self.roots = roots if isinstance(roots, paths.Roots) else paths.Roots(roots)
+        self.local_roots = self.roots.local
         self.policy = policy
         self.backend = choose_backend() if backend == "auto" else backend
         if self.backend not in BACKENDS:

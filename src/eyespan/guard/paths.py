@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from eyespan.errors import InvalidPath, OutsideRoot, SystemFailure
@@ -16,11 +17,29 @@ from eyespan.errors import InvalidPath, OutsideRoot, SystemFailure
 if TYPE_CHECKING:
     from eyespan.guard.roots import Root
 
-
 MAX_PATH_BYTES = 4095
 """The limit of Linux: PATH_MAX is 4096 and includes the NUL after the path."""
 _POSIX = os.name == "posix"
 _SCHEMES = ("file:", "http:", "https:", "ftp:", "data:")
+
+
+class Roots(tuple["Root", ...]):
+    """Roots in their order, found by name in a time that does not depend on their number."""
+
+    @cached_property
+    def by_spelling(self) -> dict[tuple[str, ...], Root]:
+        """The root of each spelling; the first of those that are spelled alike."""
+        return {spelling: root for root in reversed(self) for spelling in root.spellings}
+
+    @cached_property
+    def depth(self) -> int:
+        """The number of names in the longest spelling."""
+        return max(map(len, self.by_spelling), default=0)
+
+    @cached_property
+    def local(self) -> Roots:
+        """Those that a link may lead to."""
+        return Roots([root for root in self if not root.is_remote])
 
 
 def check(path: str) -> None:
@@ -100,28 +119,19 @@ def _is_normal(path: str) -> bool:
 
 def beneath(path: str, roots: Sequence[Root]) -> tuple[Root, str] | None:
     """Return the deepest root that contains an absolute path, by components, and the rest of the path; or None."""
-    best: tuple[Root, str] | None = None
-    depth = -1
-    for root in roots:
-        for spelling in root.spellings:
-            if len(spelling) > depth:
-                rest = _rest_below(path, spelling)
-                if rest is not None:
-                    best, depth = (root, rest), len(spelling)
-    return best
+    known = roots if isinstance(roots, Roots) else Roots(roots)
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    for count in range(min(len(parts), known.depth), -1, -1):
+        root = known.by_spelling.get(tuple(parts[:count]))
+        if root is not None:
+            return root, _rest_after(path, parts[:count])
+    return None
 
 
-def _rest_below(path: str, spelling: tuple[str, ...]) -> str | None:
-    prefix = f"/{'/'.join(spelling)}/"
-    if path.startswith(prefix):
-        return path[len(prefix) :].lstrip("/")
+def _rest_after(path: str, parts: list[str]) -> str:
     at = 0
-    for part in spelling:
-        while path.startswith("/", at) or path.startswith("./", at):
+    for part in parts:
+        while path.startswith(("/", "./"), at):
             at += 1
-        if not path.startswith(part, at):
-            return None
         at += len(part)
-        if at < len(path) and path[at] != "/":
-            return None
-    return path[at:].lstrip("/") if spelling else path.lstrip("/")
+    return path[at:].lstrip("/")

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
-import ssl
-import subprocess
 
 import pytest
 
@@ -101,56 +98,6 @@ def test_an_answer_of_the_service_of_credentials_is_not_followed(other, monkeypa
 
     assert other.connections == before
     assert service.connections > 0
-
-
-def test_no_proxy_of_the_environment_is_used(other, monkeypatch):
-    store = BucketServer("gs")
-    store.faults = [status(302, Location=f"{other.url}/{BUCKET}/a.txt")] * 9
-    for name, value in {**store.environment, "NO_PROXY": "*", "no_proxy": "*", "HTTP_PROXY": other.url}.items():
-        monkeypatch.setenv(name, value)
-    before = other.connections
-    with Workspace(store.root, deadline_seconds=60) as workspace:
-        assert workspace.tool("native").call({"files": ["a.txt"]}).is_error
-    store.close()
-
-    assert other.connections == before
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    """A certificate for localhost and its key, by the program openssl."""
-    if shutil.which("openssl") is None:
-        pytest.skip("the program openssl is not installed")
-    path = tmp_path_factory.mktemp("tls") / "both.pem"
-    options = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=localhost"
-    names = ["-addext", "subjectAltName=DNS:localhost"]
-    files = ["-keyout", str(path.with_name("key.pem")), "-out", str(path)]
-    subprocess.run(["openssl", *options.split(), *names, *files], check=True, capture_output=True)
-    return path, path.with_name("key.pem")
-
-
-@pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
-def test_a_store_with_tls_is_reached_with_tls_and_checked(scheme, certificate, other, monkeypatch):
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*certificate)
-    server = BucketServer(scheme, context)
-    server.files = {"a.txt": b"mine\n", "d/b.txt": b"x\n"}
-    for name, value in server.environment.items():
-        monkeypatch.setenv(name, value)
-    with Workspace(server.root, deadline_seconds=60) as workspace:
-        for path in ("a.txt", "."):
-            assert "is not accepted" in workspace.tool("native").call({"files": [path]}).text, "an unknown certificate"
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
-    with Workspace(server.root, deadline_seconds=60) as workspace:
-        assert "mine" in workspace.tool("native").call({"files": ["a.txt"]}).text
-        assert "b.txt" in workspace.tool("native").call({"files": ["d"]}).text
-        server.faults = [status(302, Location=f"{other.url}/{BUCKET}/a.txt")] * 20
-        before = other.connections
-        assert workspace.tool("native").call({"files": ["a.txt"]}).is_error
-        assert workspace.tool("native").call({"files": ["d"]}).is_error
-    server.close()
-
-    assert other.connections == before
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 import tracemalloc
 from urllib.parse import urlsplit
@@ -18,7 +17,7 @@ from eyespan.extras.remote import store as remote_store
 from eyespan.guard import blocking
 from eyespan.model import ReadRequest
 
-from .range_server import RangeServer, breaks_off, hangs, status
+from .range_server import hangs, status
 
 CALLS = {
     "native": {"files": ["a.txt"]},
@@ -89,68 +88,6 @@ def test_memory_is_bounded_by_blocks(server, workspace, monkeypatch):
     workspace.tool("codex").call({"file_path": "/data/big.log", "offset": 390_000})
 
     assert max(opened) <= remote_file.MAX_STEP_BYTES + remote_file.KEPT_BLOCKS * remote_file.BLOCK_BYTES
-
-
-@pytest.mark.parametrize("fault", [status(500), status(503), status(429), breaks_off(b"one"), hangs(0.6)])
-def test_a_fault_is_overcome_by_another_request(fault, server, workspace):
-    server.faults = [fault, fault]
-
-    reply = workspace.tool("forge").call({"path": "a.txt"})
-
-    assert "three" in reply.text
-    assert len(server.requests) == 3
-
-
-@pytest.mark.parametrize(
-    ("number", "code", "words"),
-    [
-        (404, "not_found", "no such file"),
-        (403, "permission", "credentials"),
-        (401, "permission", "credentials"),
-        (500, "store", "answered with status 500"),
-        (503, "store", "try again later"),
-    ],
-)
-def test_a_refusal_is_explained(number, code, words, server, workspace):
-    server.faults = [status(number)] * 8
-
-    reply = workspace.tool("native").call({"files": ["a.txt"]})
-
-    assert reply.is_error
-    assert words in reply.text
-    assert reply.error.code == code
-
-
-def test_a_redirect_is_not_followed(server, workspace):
-    other = RangeServer()
-    other.files["a.txt"] = b"secret\n"
-    server.faults = [status(302, Location=f"{other.url}/a.txt")]
-
-    reply = workspace.tool("native").call({"files": ["a.txt"]})
-
-    assert reply.is_error
-    assert "redirects" in reply.text
-    assert other.requests == []
-    other.close()
-
-
-def test_an_answer_never_mixes_two_versions(server, workspace):
-    server.files["big.log"] = lines(100_000)
-    is_replaced = threading.Event()
-
-    def replaced(handler):
-        server.etags["big.log"] = '"two"'
-        server.files["big.log"] = lines(100_000).replace(b"remote", b"CHANGE")
-        is_replaced.set()  # another of the requests sent at once may have met the new version before its text
-        server.answer(handler)
-
-    server.faults = [None, replaced]
-    reply = workspace.tool("codex").call({"file_path": "/data/big.log", "offset": 90_000})
-    assert is_replaced.wait(60)
-
-    assert reply.is_error
-    assert reply.error.code == "changed"
-    assert "CHANGE" in workspace.tool("codex").call({"file_path": "/data/big.log", "offset": 90_000, "limit": 1}).text
 
 
 def test_a_server_without_versions_is_compared_by_size_and_time(server, workspace):

@@ -80,11 +80,9 @@ class RayReader:
         failed = [
             Record(path, selector=path, error_code=code, error_message=text) for path, code, text, _ in rows if code
         ]
-        found: Iterable[tuple[str, ReadError | Kept | None]] = [(path, None) for path, code, *_ in rows if not code]
-        read = [
-            records for records in read_found(self._workspace, found, self._options) if not isinstance(records, Kept)
-        ]
-        return _table([*map(valid_record, failed), *[record for records in read for record in records]])
+        read = read_found(self._workspace, [(path, None) for path, code, *_ in rows if not code], self._options)
+        records = [record for records in read if not isinstance(records, Kept) for record in records]
+        return _table([*map(valid_record, failed), *records])
 
 
 class RayWriter(RayReader):

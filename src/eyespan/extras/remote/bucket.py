@@ -42,8 +42,11 @@ class BucketStore(Store):
         self._prefix = f"{prefix}/" if prefix else ""
         self._is_azure = scheme == "az"
         self._region = region_of(os.environ)
-        self._credentials = CredentialSource(scheme, os.environ, connector)
-        endpoint = bucket_endpoint(url, asked)
+        self.credentials = CredentialSource(scheme, os.environ, connector)
+        try:
+            endpoint = endpoint_of(url, os.environ)
+        except ValueError:
+            raise StoreFailure(asked, f"{scheme}:// cannot be used: its address is invalid") from None
         self._path = quoted_key(urlsplit(endpoint).path)
         self.server = Server(endpoint, self.name, asked, connector=connector)
 
@@ -55,7 +58,7 @@ class BucketStore(Store):
 
     def _signer(self, path: str, query: dict[str, str], asked: str) -> Prepare:
         def prepare(headers: dict[str, str]) -> tuple[str, dict[str, str]]:
-            credentials = self._credentials.current()
+            credentials = self.credentials.current()
             if credentials is None:
                 raise PermissionRefused(asked, errno.EACCES, f"{self.name}: this host has no credentials for it")
             more = AZURE_HEADERS if self._is_azure else {}
@@ -126,11 +129,3 @@ class BucketStore(Store):
             if page.token == token or empty_pages >= MAX_EMPTY_PAGES:
                 raise StoreFailure(asked, f"{self.name} sends a listing that does not end")
             token = page.token
-
-
-def bucket_endpoint(url: str, asked: str = "") -> str:
-    """Return the address of a bucket at its store. Raises: StoreFailure."""
-    try:
-        return endpoint_of(url, os.environ)
-    except ValueError:
-        raise StoreFailure(asked, f"{url.partition('://')[0]}:// cannot be used: its address is invalid") from None

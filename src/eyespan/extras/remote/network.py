@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from eyespan.errors import OutsideRoot, StoreFailure
-from eyespan.extras.remote.bucket import BucketStore, bucket_endpoint
-from eyespan.extras.remote.credentials import CredentialSource
+from eyespan.extras.remote.bucket import BucketStore
 from eyespan.extras.remote.root import StoreRoot
 from eyespan.extras.remote.store import Store
-from eyespan.extras.remote.web import Server, WebStore
+from eyespan.extras.remote.web import WebStore
 
 if TYPE_CHECKING:
     from socket import socket
@@ -41,26 +40,22 @@ class NetworkRoot(StoreRoot):
         """Return the client of this process. Raises: Missing, StoreFailure."""
         with self._lock:
             if self._store is None or self._pid != os.getpid():
-                if self.url.startswith("http"):
-                    self._store = WebStore(self.url, asked, self._connector)
-                else:
-                    self._store = BucketStore(self.url, asked, self._connector)
-                self._pid = os.getpid()
+                self._store, self._pid = self._client(asked), os.getpid()
             return self._store
+
+    def _client(self, asked: str) -> WebStore | BucketStore:
+        kind = WebStore if self.url.startswith("http") else BucketStore
+        return kind(self.url, asked, self._connector)
 
     def confine(self) -> None:
         """Start a process that connects to the store and finds the credentials of a bucket."""
         from eyespan.extras.remote import connector
 
         try:
-            if self.url.startswith("http"):
-                server, source = Server(self.url, self.url), None
-            else:
-                server = Server(bucket_endpoint(self.url), self.url)
-                source = CredentialSource(self.url.partition(":")[0], os.environ)
+            client = self._client("")
         except StoreFailure:
             return  # an address that is invalid: reported when it is read
-        self._connector = connector.start(server, source)
+        self._connector = connector.start(client.server, client.credentials)
 
     def _other_keys(self, key: str, asked: str) -> list[str]:
         """Return the keys that a web server may take a key for: decoded further, without parameters."""

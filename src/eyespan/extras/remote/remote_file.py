@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
@@ -26,21 +27,13 @@ MAX_COPY_BYTES = 64 << 20
 """The largest object that is copied into memory for a decoder."""
 
 
-class RemoteStatus:
-    """The fields of a status that a version of an object has."""
-
-    __slots__ = (
-        *("st_atime", "st_ctime_ns", "st_dev", "st_ino", "st_mode", "st_mtime", "st_mtime_ns", "st_nlink", "st_size"),
-    )
-
-    def __init__(self, place: int, version: ObjectVersion, *, is_directory: bool = False) -> None:
-        self.st_mode = 0o040555 if is_directory else 0o100444
-        self.st_dev = place
-        self.st_ino = number_of(f"{version.etag}\n{version.size_bytes}\n{version.modified_ns}")
-        self.st_nlink = 1
-        self.st_size = version.size_bytes
-        self.st_mtime_ns = self.st_ctime_ns = version.modified_ns
-        self.st_mtime = self.st_atime = version.modified_ns / 1e9
+def status_of(place: int, version: ObjectVersion, mode: int = 0o100444) -> os.stat_result:
+    """Return the status of a version of an object; `place` stands for its address."""
+    number = number_of(f"{version.etag}\n{version.size_bytes}\n{version.modified_ns}")
+    seconds = version.modified_ns // 10**9
+    times = dict.fromkeys(("st_atime", "st_mtime", "st_ctime"), float(seconds))
+    times |= dict.fromkeys(("st_atime_ns", "st_mtime_ns", "st_ctime_ns"), version.modified_ns)
+    return os.stat_result((mode, number, place, 1, 0, 0, version.size_bytes, seconds, seconds, seconds), times)
 
 
 class RemoteFile(Source):
@@ -70,7 +63,7 @@ class RemoteFile(Source):
         self._key = key
         self._version = version
         self._context = context
-        self._status = RemoteStatus(number_of(url), version)
+        self._status = status_of(number_of(url), version)
         self._first_bytes = first_bytes[: self.max_first_bytes]
         self._blocks = {0: first_bytes}
         self._charged_bytes = 0
@@ -89,7 +82,7 @@ class RemoteFile(Source):
         return (self._status.st_dev, self._status.st_ino)
 
     @property
-    def status(self) -> RemoteStatus:
+    def status(self) -> os.stat_result:
         return self._status
 
     def status_now(self) -> Any:

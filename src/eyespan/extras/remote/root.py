@@ -11,7 +11,7 @@ from functools import lru_cache
 from eyespan.context import CallContext
 from eyespan.errors import InvalidPath, NotFound, NotRegular, OutsideRoot, StoreFailure
 from eyespan.extras.remote.address import split_address
-from eyespan.extras.remote.remote_file import FIRST_BYTES, RemoteFile, RemoteStatus, number_of
+from eyespan.extras.remote.remote_file import FIRST_BYTES, RemoteFile, number_of, status_of
 from eyespan.extras.remote.store import LEFT_OUT, ObjectVersion, Store
 from eyespan.guard.ignore import SKIPPED
 from eyespan.guard.listing import Entry, Listing
@@ -115,13 +115,13 @@ class StoreRoot(RemoteRoot):
                 continue
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
 
-    def describe(self, rest: str, asked: str, context: CallContext) -> RemoteStatus:
+    def describe(self, rest: str, asked: str, context: CallContext) -> os.stat_result:
         """Return the status of an object or of a directory. Raises: ReadError, OSError."""
         try:
             with self.open(rest, asked, context) as file:
                 return file.status
         except NotRegular:
-            return RemoteStatus(0, ObjectVersion(0, "", 0), is_directory=True)
+            return status_of(0, ObjectVersion(0, "", 0), 0o040555)
 
     def list(self, rest: str, asked: str, policy: Policy, context: CallContext) -> Listing:
         """List the names below a prefix, without those that a rule forbids.
@@ -155,7 +155,7 @@ class StoreRoot(RemoteRoot):
         key = self._key(rest, asked)
         for path, version in self._below(key, policy, {}, CallContext(), asked):
             if path > after:
-                status = RemoteStatus(number_of(f"{self.url}/{key and f'{key}/'}{path}"), version)
+                status = status_of(number_of(f"{self.url}/{key and f'{key}/'}{path}"), version)
                 yield path, None, (status.st_dev, status.st_ino)
 
     def _below(
@@ -228,7 +228,7 @@ class StoreRoot(RemoteRoot):
         return survey
 
     def _file_key(self, key: str, version: ObjectVersion) -> Key:
-        status = RemoteStatus(number_of(f"{self.url}/{key}"), version)
+        status = status_of(number_of(f"{self.url}/{key}"), version)
         return key_of(status.st_size, status.st_dev, status.st_mtime_ns, status.st_ino)
 
 

@@ -425,6 +425,8 @@ class Server:
 class WebStore(Store):
     """The files below a directory of a web server."""
 
+    credentials = None
+
     def __init__(self, url: str, asked: str = "", connector: socket.socket | None = None) -> None:
         """Raises: StoreFailure."""
         parts = urlsplit(url)
