@@ -254,10 +254,12 @@ def measure_hung(table: Table, directory: Path) -> None:
                 plain.append(_timed(tool, {"file_path": str(directory / "plain")}))
                 time.sleep(0.005)
             busy = _timed(tool, {"file_path": str(point / "read-1")})
-            start = time.perf_counter()
-            command = [sys.executable, "-m", "eyespan", "read", "mount/read-1"]
-            done = subprocess.run(command, cwd=directory, capture_output=True, timeout=60, check=False)
-            shell = time.perf_counter() - start
+            shell = {}
+            for name in ("plain", "mount/read-1"):
+                start = time.perf_counter()
+                command = [sys.executable, "-m", "eyespan", "read", name]
+                done = subprocess.run(command, cwd=directory, capture_output=True, timeout=60, check=False)
+                shell[name] = time.perf_counter() - start
             counted = ", ".join([f"{codes.count(code)} {code}" for code in sorted(set(codes))])
             longest = max(took)
             mount.answer()
@@ -280,8 +282,9 @@ def measure_hung(table: Table, directory: Path) -> None:
     table.add("the next call on it", f"{busy * 1000:.1f} ms", "at once", busy < 0.1)
     promise = f"{len(plain)} plain reads meanwhile, the longest"
     table.add(promise, f"{max(plain) * 1000:.0f} ms", "1 s", max(plain) < 1)
-    promise = "`eyespan read` of a file on it, start to end"
-    table.add(promise, f"{shell:.2f} s, exit {done.returncode}", "10.5 s", shell <= 10.5 and done.returncode == 1)
+    more = shell["mount/read-1"] - shell["plain"]
+    promise = "`eyespan read` of a file on it, start to end, more than of a plain file"
+    table.add(promise, f"{more:.2f} s, exit {done.returncode}", "10.5 s", more <= 10.5 and done.returncode == 1)
     table.add("8 calls at once on a slow mount, the longest", f"{slow:.2f} s", "10.5 s", slow <= 10.5)
     answered = after.error.code if after.error else "answered"
     table.add("the next call on it, for a file that is not slow", answered, "answered", after.error is None)

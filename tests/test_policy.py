@@ -191,7 +191,17 @@ def test_composed_and_decomposed_names_are_the_same(rule, path):
 ORIGINALS = (".env", "a.key", "a.pem", ".netrc", ".npmrc", "id_rsa", "credentials.json", ".aws/credentials", ".ssh/a")
 COPIES = (
     *("{}~", "{}.~1~", "#{}#", ".#{}", "{}.1", "{}.bak2", "{}-bak", "{}_old", "{}.copy", "{} copy", "{} (copy)"),
-    *("{} (1)", "{} - Copy", "Copy of {}", "{}.tmp", "{}.lock", "{}.dpkg-old", "{}.rpmsave", "{}.2026-01-31"),
+    *(
+        "{} (1)",
+        "{} - Copy",
+        "Copy of {}",
+        "{}.tmp",
+        "{}.lock",
+        "{}.dpkg-old",
+        "{}.rpmsave",
+        "{}.pacsave",
+        "{}.2026-01-31",
+    ),
     *(".{}.un~", ".{}.swn", ".{}.kate-swp", "{};1", "{}:Zone.Identifier", "{}::$INDEX_ALLOCATION", "{}.gz", "{}.lz4"),
     *("{}.zip", "{}.7z", "{}.rar", "{}.tar", "{}.tgz", "{}.Z", "{}.txt", "{}.local", "{}~HEAD", "{}.mine", "{}.r12"),
     *("{}_BACKUP_1234", "{}.sync-conflict-20260131-120000-ABCDEFG", "{} (conflicted copy 2026-01-31)"),

@@ -70,6 +70,49 @@ def test_any_bytes_are_a_value_or_malformed_just_like_in_the_json_module(data):
         assert json_messages.loads(data) == wanted
 
 
+OBJECTS = st.recursive(
+    st.just("1"),
+    lambda inner: st.lists(st.tuples(st.sampled_from(["a", "\\u0061", "b", "A"]), inner), max_size=3).map(
+        lambda pairs: "{" + ",".join(f'"{name}":{value}' for name, value in pairs) + "}"
+    ),
+)
+
+
+@given(OBJECTS)
+def test_an_object_with_a_name_twice_is_malformed_however_the_name_is_written(text):
+    """A proxy that judges the first of two values must not let the second one through."""
+    repeated = []
+
+    def note(pairs):
+        repeated.append(len(dict(pairs)) < len(pairs))
+        return dict(pairs)
+
+    json.loads(text, object_pairs_hook=note)
+
+    if any(repeated):
+        with pytest.raises(json_messages.Malformed, match="twice"):
+            json_messages.loads(text.encode())
+    else:
+        assert json_messages.loads(text.encode()) == json.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"9" * 5000, "a number is too long"),
+        (b"\xff", "not UTF-8"),
+        (b"[" * 40_000 + b"]" * 40_000, "nested too deeply"),
+        (b"NaN", "NaN is not a JSON value"),
+        (b"[1", "Expecting ',' delimiter: line 1 column 3 (char 2)"),
+    ],
+)
+def test_what_is_wrong_is_said_without_words_of_the_interpreter(data, message):
+    with pytest.raises(json_messages.Malformed) as raised:
+        json_messages.loads(data)
+
+    assert str(raised.value) == message
+
+
 @given(st.text(max_size=50), st.integers(0, 6000))
 def test_lone_surrogates_are_written_as_text(text, padding):
     text = "x" * padding + text + "\ud800" + text

@@ -297,6 +297,8 @@ def test_a_sandboxed_server_sees_a_mount_that_was_made_after_its_start(lines, tr
     ask("way")  # an absolute link is read in a thread, which loads the table of mounts
     first = answer()
     with hung_mount(tree / "net") as mount:
+        ask("net/open-first")
+        first_waited = answer()  # three seconds later, when the table of mounts is read again
         hostile = {ask(f"net/open-{n}") for n in range(8)}
         waited = dict(answer() for _ in hostile)
         ask("net/read-9")
@@ -307,6 +309,7 @@ def test_a_sandboxed_server_sees_a_mount_that_was_made_after_its_start(lines, tr
         server.close()
 
     assert first == ("way", "L1: hello\nL2: world")
+    assert first_waited == ("net/open-first", "timeout")
     assert waited == dict.fromkeys(hostile, "timeout")
     assert ninth == ("net/read-9", "busy")
     assert plain == ("hello.txt", "L1: hello\nL2: world")

@@ -1,7 +1,7 @@
 """JSON for the servers: the rules of `json`, but stricter.
 
-No NaN or Infinity, nothing after the value, and a limit of values. Bytes in a value are written as a base64 string. The
-output is always valid UTF-8 on one line.
+No NaN or Infinity, no name twice in an object, nothing after the value, and a limit of values. Bytes in a value are
+written as a base64 string. The output is always valid UTF-8 on one line.
 """
 
 from __future__ import annotations
@@ -27,11 +27,22 @@ class Malformed(ValueError):
     """The text is not a JSON value."""
 
 
+_CAUSES = {UnicodeDecodeError: "not UTF-8", RecursionError: "nested too deeply", ValueError: "a number is too long"}
+
+
 def _constant(name: str) -> float:
     raise Malformed(f"{name} is not a JSON value")
 
 
-_decoder = json.JSONDecoder(parse_constant=_constant)
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object. Of a name that it has twice, a program in between may have read the other value."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise Malformed("an object has a name twice")
+    return made
+
+
+_decoder = json.JSONDecoder(parse_constant=_constant, object_pairs_hook=_unique)
 _quote = json.encoder.encode_basestring
 
 
@@ -46,7 +57,7 @@ def loads(data: bytes | bytearray, values: int = 0) -> Any:
         text = data.decode("utf-8").strip(_BLANKS)
         value, end = _decoder.raw_decode(text)
     except (ValueError, RecursionError) as error:
-        raise Malformed(str(error)) from None
+        raise Malformed(_CAUSES.get(type(error)) or str(error)) from None
     if end != len(text):
         raise Malformed(f"extra data after the JSON value, at character {end}")
     return value
