@@ -40,15 +40,8 @@ MAX_WHOLE_BYTES = 32 << 20
 SKIPPED_BYTES = 1 << 16
 """The bytes before the requested part that are read at a time from such a server."""
 METADATA_ADDRESSES = (
-    "169.254.0.0/16",
-    "fe80::/10",
-    "fd00:ec2::/64",
-    "fd20:ce::/64",
-    "fd00:c1::a9fe:a9fe/128",
-    "fd00:42::42/128",
-    "100.100.100.200/32",
-    "192.0.0.192/32",
-    "168.63.129.16/32",
+    *("169.254.0.0/16", "fe80::/10", "fd00:ec2::/64", "fd20:ce::/64", "fd00:c1::a9fe:a9fe/128", "fd00:42::42/128"),
+    *("100.100.100.200/32", "192.0.0.192/32", "168.63.129.16/32"),
 )
 _FORBIDDEN = tuple([ipaddress.ip_network(text) for text in METADATA_ADDRESSES])
 _EMBEDDING = tuple([ipaddress.IPv6Network(text) for text in ("64:ff9b::/96", "64:ff9b:1::/48", "::/96")])
