@@ -346,18 +346,6 @@ class TestFrames:
         assert moving.call({"files": selector}).error.code == "no_such_part"
 
 
-def test_exif_facts_are_shown_by_native(tmp_path):
-    exif = Image.Exif()
-    exif[0x010F], exif[0x0110] = "ACME", "One\nTwo"
-    exif.get_ifd(0x8769)[0x9003] = "2024:05:01 10:00:00"
-    exif.get_ifd(0x8825).update({1: "N", 2: (52.0, 30.0, 0.0), 3: "W", 4: (13.0, 24.0, 0.0)})
-    Image.new("RGB", (9, 9)).save(tmp_path / "a.jpg", exif=exif)
-
-    text = Workspace(tmp_path).tool("native").call({"files": "a.jpg"}).text
-
-    assert text.endswith("Exif: make ACME, model One Two, taken 2024:05:01 10:00:00, place 52.50000, -13.40000.")
-
-
 def test_an_image_is_detected_by_its_bytes_and_not_by_its_name(tmp_path):
     (tmp_path / "notes.txt").write_bytes((IMAGES / "photo.jpg").read_bytes())
     (tmp_path / "page.png").write_text("<html></html>\n")

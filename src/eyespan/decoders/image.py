@@ -224,8 +224,6 @@ def _facts(image: Image.Image, kind: str) -> dict[str, Any]:
     if _is_animated(image):
         facts["animated"] = True
         facts["frames"] = _frame_count(image)
-    if exif := _exif_facts(image):
-        facts["exif"] = exif
     return facts
 
 
@@ -272,42 +270,6 @@ def _seek(image: Image.Image, frame: int) -> bool:
     image.seek(frame - 1)
     _check_pixels(image.size, MAX_PIXELS)
     return True
-
-
-_EXIF_IFD, _GPS_IFD = 0x8769, 0x8825
-_EXIF_TEXTS = (("description", 0x010E), ("make", 0x010F), ("model", 0x0110))
-_TAKEN = 0x9003
-MAX_EXIF_CHARS = 100
-
-
-def _exif_facts(image: Image.Image) -> dict[str, str]:
-    """Return what Exif data says about the making of an image: camera, time, place, description."""
-    if image.format == "PNG" and "exif" not in image.info:
-        return {}
-    try:
-        exif = image.getexif()
-        facts = {name: _exif_text(exif.get(tag)) for name, tag in _EXIF_TEXTS}
-        facts["taken"] = _exif_text(exif.get_ifd(_EXIF_IFD).get(_TAKEN))
-        gps = exif.get_ifd(_GPS_IFD)
-        if 2 in gps and 4 in gps:
-            facts["place"] = f"{_degrees(gps[2], gps.get(1) == 'S'):.5f}, {_degrees(gps[4], gps.get(3) == 'W'):.5f}"
-    except Exception:  # invalid Exif data raises many types
-        return {}
-    return {name: value for name, value in facts.items() if value}
-
-
-def _exif_text(value: object) -> str:
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value if isinstance(value, str) else ""
-    text = " ".join("".join([c if c.isprintable() else " " for c in text[: 2 * MAX_EXIF_CHARS]]).split())
-    return text[:MAX_EXIF_CHARS]
-
-
-def _degrees(parts: Any, is_negative: bool) -> float:
-    degrees, minutes, seconds = (float(part) for part in parts)
-    value = degrees + minutes / 60 + seconds / 3600
-    if not 0 <= value <= 180:
-        raise ValueError("no place on earth")
-    return -value if is_negative else value
 
 
 def _open(file: BinaryIO, kind: str) -> Image.Image:

@@ -47,8 +47,6 @@ def check(path: str) -> None:
 
     Raises: InvalidPath, SystemFailure (ENAMETOOLONG).
     """
-    if len(path) < 256 and path.isascii() and "\0" not in path and ":" not in path and "\\" not in path:
-        return  # nearly all paths
     if "\0" in path:
         raise InvalidPath(path, "the path contains a NUL byte")
     if len(path) > MAX_PATH_BYTES // 4:
@@ -99,8 +97,6 @@ def locate(path: str, roots: Sequence[Root], *, lexical: bool = False) -> tuple[
     check(path)
     first = roots[0]
     if lexical:
-        if len(roots) == 1 and _is_normal(path):
-            return first, path
         path = os.path.normpath(os.path.join(first.path, path))
     if not (path[:1] == "/" if _POSIX else os.path.isabs(path)):  # isabs takes longer than everything else here
         return first, path
@@ -110,11 +106,6 @@ def locate(path: str, roots: Sequence[Root], *, lexical: bool = False) -> tuple[
     if found is None:
         raise OutsideRoot(path)
     return found
-
-
-def _is_normal(path: str) -> bool:
-    """Return True for a relative path that `normpath` would not change; False also for some others."""
-    return _POSIX and path[:1] not in ("", "/", ".") and "/." not in path and "//" not in path and path[-1] != "/"
 
 
 def beneath(path: str, roots: Sequence[Root]) -> tuple[Root, str] | None:

@@ -320,13 +320,10 @@ class ImageItem:
 
 
 def _image_notes(facts: Mapping[str, Any], path: str) -> list[str]:
-    """Return what is worth knowing of an image beside its pixels: its frames, and how it was made."""
+    """Return what is worth knowing of an image beside its pixels: its frames."""
     notes = []
     if facts.get("frames", 1) > 1 and "frame" not in facts:
         notes.append(f"It has {facts['frames']} frames: {visible(path)}:f2 shows the second.")
-    exif = facts.get("exif")
-    if exif:
-        notes.append(f"Exif: {', '.join([f'{name} {visible(text)}' for name, text in exif.items()])}.")
     return notes
 
 

@@ -185,10 +185,10 @@ def _setting(line: bytes) -> tuple[bytes, bytes]:
 def _read_head(guard: Guard, directory: str) -> str | None:
     """Return the text of HEAD, or None if the directory is no repository. Raises: OutsideRoot."""
     try:
-        source = guard.open(f"{directory}/HEAD")
+        data = _small_bytes(guard.open(f"{directory}/HEAD"), MAX_REF_BYTES)
     except (NotFound, NotRegular):
         return None
-    return _small_text(source, MAX_REF_BYTES) or ""
+    return (data or b"").decode("utf-8", "replace").strip()
 
 
 def _read_text(guard: Guard, path: str, max_bytes: int) -> str | None:
@@ -205,18 +205,11 @@ def _read_settings(guard: Guard, path: str) -> bytes:
         return _read_bytes(guard.without_rules(), path, MAX_CONFIG_BYTES) or b""
 
 
-def _small_text(source: Source, max_bytes: int) -> str | None:
-    data = _small_bytes(source, max_bytes)
-    return None if data is None else data.decode("utf-8", "replace").strip()
-
-
 def _read_bytes(guard: Guard, path: str, max_bytes: int) -> bytes | None:
-    """Return a small file; None if it does not exist in the workspace or is larger than `max_bytes`."""
     try:
-        source = guard.open(path)
+        return _small_bytes(guard.open(path), max_bytes)
     except (NotFound, NotRegular, OutsideRoot):
         return None
-    return _small_bytes(source, max_bytes)
 
 
 def _small_bytes(source: Source, max_bytes: int) -> bytes | None:
