@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import eyespan
 from eyespan.cli.serve import parse_words
 from eyespan.extras.hosts.host_table import HOSTS, SETTINGS
 
@@ -23,30 +22,6 @@ DOCUMENTATION = (ROOT / "docs/hosts.md").read_text()
 def data(path):
     text = (ROOT / path).read_text()
     return tomllib.loads(text) if path.endswith(".toml") else json.loads(text)
-
-
-def test_every_file_has_the_same_version():
-    project, second, bundle = (
-        data(f"{directory}pyproject.toml")["project"] for directory in ("", "packaging/eyespan-mcp/", "packaging/mcpb/")
-    )
-    server, marketplace = data("server.json"), data(".claude-plugin/marketplace.json")
-    version = eyespan.__version__
-
-    assert {
-        "eyespan": project["version"],
-        "eyespan-mcp": second["version"],
-        "bundle": bundle["version"],
-        "manifest": data("packaging/mcpb/manifest.json")["version"],
-        "plugin": data("packaging/claude-plugin/.claude-plugin/plugin.json")["version"],
-        "marketplace": marketplace["plugins"][0]["version"],
-        "server.json": server["version"],
-        "package": server["packages"][0]["version"],
-    } == dict.fromkeys(
-        ["eyespan", "eyespan-mcp", "bundle", "manifest", "plugin", "marketplace", "server.json", "package"], version
-    )
-    assert second["dependencies"] == [f"eyespan=={version}"]
-    assert second["optional-dependencies"] == {"http": [f"eyespan[mcp]=={version}"]}
-    assert bundle["dependencies"] == [f"eyespan-mcp=={version}"]
 
 
 def test_server_json_keeps_the_rules_of_the_registry():

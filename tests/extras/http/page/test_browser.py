@@ -401,9 +401,7 @@ def test_copy_buttons_copy_what_they_name(browser, server, tree):
     assert found["Answer"] == "L1: a name with a space"
     assert ran.stdout == "L1: a name with a space\n"
     assert json.loads(found["curl"].split(" -d ")[1].strip("'"))["params"] == call
-    assert json.loads(found["Host"]) == {
-        "mcpServers": {"eyespan": {"command": "eyespan", "args": ["serve", "--dialect", "codex", str(tree)]}}
-    }
+    assert found["Host"] == f"eyespan setup claude-code --dialect codex --root '{tree}'"
 
 
 @pytest.mark.parametrize(

@@ -584,7 +584,7 @@ const COPY_TITLES = {
   Answer: "the text that the model receives",
   curl: "the call to a server over HTTP",
   Python: "the call as a program",
-  Host: "the entry of this server in a host’s configuration",
+  Host: "the command that adds this tool to a host",
 };
 
 // What the copy buttons copy.
@@ -613,11 +613,9 @@ function copies(name, toolName, answer) {
       `    reply = tool.call(${python(answer.arguments)})`,
       "    print(reply.text)",
     ].join("\n"),
-    Host: JSON.stringify(
-      { mcpServers: { eyespan: { command: "eyespan", args: ["serve", "--dialect", name, ...server.roots] } } },
-      null,
-      2,
-    ),
+    Host: server.is_local
+      ? ["eyespan setup claude-code --dialect", name, ...server.roots.map((each) => `--root ${quoted(each)}`)].join(" ")
+      : `claude mcp add --transport http eyespan ${address} --header "Authorization: Bearer $EYESPAN_TOKEN"`,
   };
 }
 
