@@ -165,7 +165,7 @@ BUDGETS = {
     "families": (2_280, 2_280),
     "http": (3_685, 3_200),
     "remote": (1_392, 1_200),
-    "bulk and hosts": (2_776, 1_500),
+    "bulk and hosts": (2_771, 1_500),
     "git": (880, 880),
     "operations": (640, 640),
 }

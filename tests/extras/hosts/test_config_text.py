@@ -110,10 +110,20 @@ def test_an_entry_of_yaml_is_added_and_removed(text):
     assert "eyespan" not in without_entry("yaml", edited, ("extensions",), "eyespan")
 
 
-def test_other_entries_of_yaml_stay():
-    edited = with_entry("yaml", YAML, ("extensions",), "eyespan", ENTRY)
+DEEP = "extensions:\n    # first\n\n    developer:\n        eyespan:\n            a: 1\nother: 1\n"
 
-    assert without_entry("yaml", edited, ("extensions",), "eyespan") == YAML
+
+@pytest.mark.parametrize("text", [YAML, DEEP])
+def test_other_entries_of_yaml_stay(text):
+    edited = with_entry("yaml", text, ("extensions",), "eyespan", ENTRY)
+
+    assert without_entry("yaml", edited, ("extensions",), "eyespan") == text
+
+
+def test_an_entry_of_yaml_has_the_indentation_of_the_others():
+    edited = with_entry("yaml", DEEP, ("extensions",), "eyespan", {"cmd": "x"})
+
+    assert edited == DEEP.replace("extensions:\n", 'extensions:\n    eyespan:\n        cmd: "x"\n')
 
 
 def test_a_file_of_one_entry_is_bare_without_it():

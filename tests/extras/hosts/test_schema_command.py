@@ -20,4 +20,4 @@ def test_the_definition_has_the_form_of_the_host(eyespan, host, key):
 def test_without_a_host_the_definition_has_aliases(eyespan):
     shown = json.loads(eyespan("schema", "forge")[1])
 
-    assert list(shown) == ["name", "aliases", "description", "input_schema"]
+    assert list(shown) == ["name", "description", "input_schema", "aliases"]

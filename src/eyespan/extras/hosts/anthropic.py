@@ -6,14 +6,11 @@ from base64 import b64encode
 from copy import deepcopy
 from typing import Any
 
-from eyespan.extras.hosts.openai import as_text, single_text
+from eyespan.extras.hosts.openai import IMAGE_TYPES, as_text, single_text
 from eyespan.extras.hosts.schemas import anthropic_strict
 from eyespan.extras.hosts.toolsets import takes_toolsets
 from eyespan.model import Content, DocumentContent, ImageContent, Reply
 from eyespan.tool import Tool
-
-IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-"""The media types of images that the API accepts."""
 
 
 @takes_toolsets

@@ -170,8 +170,9 @@ def _remove_toml(text: str, keys: Sequence[str], name: str) -> str:
 
 def _add_yaml(text: str, keys: Sequence[str], name: str, entry: Entry) -> str:
     (key,) = keys
-    rows = [f"    {field}: {json.dumps(value, ensure_ascii=False)}\n" for field, value in entry.items()]
-    block = "".join([f"  {name}:\n", *rows])
+    indent = _yaml_indent(text, key)
+    rows = [f"{2 * indent}{field}: {json.dumps(value, ensure_ascii=False)}\n" for field, value in entry.items()]
+    block = "".join([f"{indent}{name}:\n", *rows])
     if match := re.search(rf"^{key}:[ \t]*(?:\{{\}})?[ \t]*(?:#[^\n]*)?\n", text, re.MULTILINE):
         return text[: match.end()].replace(f"{key}: {{}}", f"{key}:") + block + text[match.end() :]
     if re.search(rf"^{key}:", text, re.MULTILINE):
@@ -182,5 +183,12 @@ def _add_yaml(text: str, keys: Sequence[str], name: str, entry: Entry) -> str:
 
 def _remove_yaml(text: str, keys: Sequence[str], name: str) -> str:
     (key,) = keys
-    block = rf"(^{key}:[^\n]*\n(?:[ \t#][^\n]*\n|\n)*?)  {re.escape(name)}:\n(?:    [^\n]*\n)*"
+    indent = _yaml_indent(text, key)
+    block = rf"(^{key}:[^\n]*\n(?:[ \t#][^\n]*\n|\n)*?){indent}{re.escape(name)}:\n(?:{indent} [^\n]*\n)*"
     return re.sub(block, r"\1", text, count=1, flags=re.MULTILINE)
+
+
+def _yaml_indent(text: str, key: str) -> str:
+    """Return the spaces before the entries below a key: those of the first, since all have the same."""
+    match = re.search(rf"^{key}:[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\n)*( +)[^\s#]", text, re.MULTILINE)
+    return match[1] if match else "  "

@@ -16,7 +16,7 @@ from eyespan.model import DocumentContent, ImageContent, Reply, TextContent
 from eyespan.tool import Tool
 
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
-"""The media types of images that OpenAI's models accept."""
+"""The media types of images that the models of OpenAI and of Anthropic accept."""
 
 
 @takes_toolsets

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from dataclasses import asdict
 
 from eyespan.cli.options import Arguments, Parser, UsageError, one_of
 from eyespan.extras.hosts import to_anthropic, to_gemini, to_mcp, to_openai
-from eyespan.tool import Tool
 from eyespan.workspace import Workspace
 
 HELP = """\
@@ -20,16 +19,6 @@ list.
 
   eyespan schema claude --for anthropic
 """
-
-
-def _with_aliases(tool: Tool) -> dict[str, Any]:
-    spec = tool.spec
-    return {
-        "name": spec.name,
-        "aliases": list(spec.aliases),
-        "description": spec.description,
-        "input_schema": spec.input_schema,
-    }
 
 
 FORMATS = {"anthropic": to_anthropic, "gemini": to_gemini, "mcp": to_mcp, "openai": to_openai}
@@ -54,7 +43,7 @@ def main(arguments: Arguments) -> int:
         tools = Workspace(os.getcwd()).toolset(arguments.operands[0])
     except ValueError as error:
         raise UsageError(str(error)) from None
-    definition = FORMATS.get(arguments.values.get("host", ""), _with_aliases)
+    definition = FORMATS.get(arguments.values.get("host", ""), lambda tool: asdict(tool.spec))
     made = [definition(tool) for tool in tools]
     print(json.dumps(made if len(made) > 1 else made[0], indent=2, ensure_ascii=False))
     return 0
