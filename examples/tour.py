@@ -117,7 +117,7 @@ def main() -> None:
         tools = {name: Workspace(place).tool(name) for name in ("native", "claude@2.1")}
         symbol = tools["native"].call({"files": ["fleet.py::moor_200"]}).facts["tokens"]
         page = tools["claude@2.1"].call({"file_path": str(place / "fleet.py")}).facts["tokens"]
-        print(f"    {symbol:,} tokens; the first 2,000 lines of the file, as Claude Code 2.1 reads it, cost {page:,}\n")
+        print(f"    {symbol:,} tokens; the whole file, as Claude Code 2.1 reads it, costs {page:,}\n")
 
     title("The same lines in dialects: the read tools that models already know")
     show(SAMPLE, "codex", {"file_path": str(FILE), "offset": 20, "limit": 3})

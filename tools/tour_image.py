@@ -93,7 +93,7 @@ def compared() -> str:
         host = workspace.tool("claude@2.1").call({"file_path": f"{directory}/fleet.py"})
         own = workspace.tool("native").call({"files": ["fleet.py::moor_200"]})
     before, after = host.facts["tokens"], own.facts["tokens"]
-    left = [*host.text.split("\n")[:8], "…", *host.text.split("\n")[-2:]]
+    left = [*host.text.split("\n")[:8], "…", *host.text.split("\n")[-4:-2]]
     left = [line if len(line) < 50 else f"{line[:48]}…" for line in left]
     rows = [
         "\x1b[1mWhat does moor_200 in fleet.py do?\x1b[0m  A file of 500 functions, 3,000 lines.",
