@@ -42,7 +42,8 @@ def test_a_request_that_passes_has_a_route(start, route):
 @pytest.mark.parametrize(
     ("start", "status", "detail"),
     [
-        (head(header_bytes=16385), 431, "16385 bytes of headers"),
+        (head(header_bytes=16381), 431, "16385 bytes of headers"),
+        (head(target=b"/" + b"a" * 16300), 431, "16401 bytes of headers"),
         (head(version="0.9"), 400, "HTTP version 0.9"),
         (head(content_length=[b"2"], transfer_encoding=[b"chunked"]), 400, "given twice"),
         (head(content_length=[b"2", b"2"]), 400, "given twice"),
@@ -83,6 +84,14 @@ def test_a_request_that_fails_a_check_has_a_status_and_a_remedy(start, status, d
 )
 def test_the_token_of_a_request(values, token):
     assert checks.bearer_token({b"authorization": values}) == token
+
+
+def test_nothing_but_blanks_and_tabs_around_a_token_is_left_out():
+    for code in range(256):
+        near = bytes([code])
+        tokens = [checks.bearer_token({b"authorization": [b"Bearer " + each]}) for each in (near + b"t", b"t" + near)]
+
+        assert [token == "t" for token in tokens] == [near in (b" ", b"\t")] * 2, near
 
 
 @pytest.mark.parametrize(

@@ -117,8 +117,9 @@ def check_head(incoming: Incoming, rules: RequestRules) -> Route:
 
 def check_framing(incoming: Incoming) -> None:
     """Reject a request that a proxy may have understood in another way. Raises: Rejected."""
-    if incoming.header_bytes > MAX_HEADER_BYTES:
-        raise too_many_headers(incoming.header_bytes)
+    size_bytes = len(incoming.target) + incoming.header_bytes
+    if size_bytes > MAX_HEADER_BYTES:
+        raise too_many_headers(size_bytes)
     if incoming.version not in ("1.0", "1.1"):
         raise Rejected(400, "headers", f"HTTP version {_shown(incoming.version)}; 1.0 and 1.1 are accepted")
     lengths = incoming.headers.get(b"content-length", ())
@@ -191,7 +192,7 @@ def bearer_token(headers: Headers) -> str | None:
     if len(values) != 1:
         return None
     kind, _, token = values[0].decode("latin-1").partition(" ")
-    return token.strip() or None if kind.lower() == "bearer" else None
+    return token.strip(" \t") or None if kind.lower() == "bearer" else None
 
 
 def check_type(headers: Headers) -> None:
