@@ -15,7 +15,7 @@ from eyespan.lines.finder import LineFinder, LineStart
 from eyespan.lines.index import Indexer
 from eyespan.lines.scan import Scan
 from eyespan.lines.window import LINE_BYTES, LineWindow
-from eyespan.model import MIB, ReadRequest, TextPart
+from eyespan.model import MIB, NO_TOTAL, ReadRequest, TextPart, TotalRule
 from eyespan.source import Source
 
 STREAM_LINES = 4096
@@ -65,7 +65,7 @@ class LineReader:
         place = finder.find(first)
         if place.line < first:
             return self._part(b"", first=first, line_count=0, end=place)
-        return self._collect(finder, place.offset, first, count)[0]
+        return self._collect(finder, place.offset, first, count, self._request.total)[0]
 
     def stream(self, first: int, count: int | None) -> Iterator[TextPart]:
         """Yield the lines of `window` in small parts, so that any number of them can be passed on.
@@ -80,7 +80,9 @@ class LineReader:
         offset, line = place.offset, first
         while True:
             step = STREAM_LINES if count is None else min(count, STREAM_LINES)
-            part, offset = self._collect(finder, offset, line, step)
+            # Only the last part states a total: to find the end each time would read it each time.
+            total = self._request.total if count == step else NO_TOTAL
+            part, offset = self._collect(finder, offset, line, step, total)
             yield part
             if not part.more or count == step:
                 return
@@ -103,13 +105,14 @@ class LineReader:
             lines = min(count, end.line_count)
             first = end.line_count - lines + 1 if numbered else 0
             # Ignore what was appended after the count.
-            return self._collect(finder.up_to(end.offset), finder.go_back(end.offset, lines), first, lines)[0]
+            place = finder.go_back(end.offset, lines)
+            return self._collect(finder.up_to(end.offset), place, first, lines, self._request.total)[0]
         size_bytes = max(len(self._encoding.bom), self._source.size_bytes)
         finder = self.finder(end=size_bytes)
         offset = finder.go_back(size_bytes, count, least=0 if limit_bytes is None else size_bytes - limit_bytes)
         if limit_bytes is not None and size_bytes - offset > limit_bytes:
             raise ScanLimit(self._source.asked, limit_bytes=limit_bytes)
-        return self._collect(finder, offset, 0, None)[0]
+        return self._collect(finder, offset, 0, None, NO_TOTAL)[0]
 
     def uncounted_bytes(self) -> int:
         """Return how many bytes would be read to count all lines."""
@@ -133,7 +136,9 @@ class LineReader:
         error = ScanLimit(self._source.asked, limit_bytes=limit_bytes, needs_numbers=needs_numbers)
         return self.finder(end=limit_bytes, error=error)
 
-    def _collect(self, finder: LineFinder, offset: int, first: int, count: int | None) -> tuple[TextPart, int]:
+    def _collect(
+        self, finder: LineFinder, offset: int, first: int, count: int | None, total: TotalRule
+    ) -> tuple[TextPart, int]:
         """Return the window that starts at `offset` with line `first`, and the offset after it.
 
         The lines of `first=0` have no numbers.
@@ -146,7 +151,7 @@ class LineReader:
                 offset += stop - start
                 more = stop < len(block) or finder.scan.has_more(offset)
                 next_line = LineStart(offset, first + count)
-                end = finder.known_end(next_line, self._request.total) if more else next_line
+                end = finder.known_end(next_line, total) if more else next_line
                 return self._part(data, first=first, line_count=count, end=end, more=more), offset
             if finder.scan.is_end(offset + len(block) - start):  # the block holds all the lines that there are
                 data, offset = block[start:], offset + len(block) - start
@@ -156,10 +161,10 @@ class LineReader:
                     data = self._transcoder.feed(data, final=True)
                 end = LineStart(offset, first + lines - is_inside, is_inside)
                 return self._part(data, first=first, line_count=lines, end=end), offset
-        return self._collect_blocks(finder, offset, block[start:], first, count)
+        return self._collect_blocks(finder, offset, block[start:], first, count, total)
 
     def _collect_blocks(
-        self, finder: LineFinder, offset: int, block: bytes, first: int, count: int | None
+        self, finder: LineFinder, offset: int, block: bytes, first: int, count: int | None, total: TotalRule
     ) -> tuple[TextPart, int]:
         """Return the same for a window that starts with `block` and needs more blocks, or is large."""
         encoding, transcoder = self._encoding, self._transcoder
@@ -187,7 +192,7 @@ class LineReader:
         next_line = LineStart(offset, first + lines - window.ends_open, window.ends_open)
         end: LineStart | None = next_line
         if more:
-            end = None if window.is_end_unknown else finder.known_end(next_line, self._request.total)
+            end = None if window.is_end_unknown else finder.known_end(next_line, total)
         return self._part(window.data, first=first, line_count=lines, end=end, more=more, cuts=window.cuts), offset
 
     def _part(

@@ -84,3 +84,13 @@ def test_a_scan_reads_several_ranges_at_the_same_time(bucket, monkeypatch):
         reply = workspace.tool("codex").call({"file_path": f"{workspace.roots[0].path}/big.log", "offset": 290_000})
 
     assert reply.text.startswith("L290000: line of a log\n")
+
+
+def test_an_export_reads_a_large_text_once(bucket):
+    bucket.files = {"d/big.log": b"line of a log\n" * 600_000}
+    with Workspace(f"{bucket.root}/d", deadline_seconds=60) as workspace:
+        text = "".join([record.text for record in workspace.read_many(".")])
+
+    ranges = [list(map(int, wanted[6:].split("-"))) for _, wanted in bucket.requests if wanted]
+    assert text.encode() == bucket.files["d/big.log"]
+    assert sum([last - first + 1 for first, last in ranges]) == max(len(text), remote_file.FIRST_BYTES)

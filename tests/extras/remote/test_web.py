@@ -378,21 +378,25 @@ def test_the_command_line_numbers_last_lines_only_if_asked(option, is_numbered, 
     assert ("not numbered" in err) is not is_numbered
 
 
-def test_blocks_of_a_file_are_paid_for_and_free_after_the_call(server, workspace, monkeypatch):
-    server.files["large.txt"] = b"line\n" * 4_000_000
-    most = []
-    real = CallContext.charge
-    monkeypatch.setattr(
-        CallContext, "charge", lambda self, size: real(self, size) or most.append(self.memory.charged_bytes)
-    )
-    context = CallContext(10)
+def test_blocks_of_a_file_are_paid_for_before_they_come_and_free_after_the_call(server, workspace, monkeypatch):
+    server.files["large.txt"] = b"line\n" * 2_000_000
+    received = []
+    real = web.Server.get
+
+    def get(self, prepare, start, size_bytes, known, context, asked):
+        received.append((size_bytes, context.memory.charged_bytes))
+        return real(self, prepare, start, size_bytes, known, context, asked)
+
+    monkeypatch.setattr(web.Server, "get", get)
+    context = CallContext(60)
 
     with workspace.engine.open(ReadRequest("/data/large.txt"), context) as opened:
         descriptor = opened.source.fd
         held = context.memory.charged_bytes
 
     assert descriptor >= 0
-    assert max(most) > 2 * (4 << 20)
+    assert max(received)[0] == remote_file.RANGE_BYTES
+    assert [size for size, paid in received[1:] if paid < size] == []
     assert held < 1 << 20
     assert context.memory.charged_bytes == 0
 
