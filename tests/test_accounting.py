@@ -182,10 +182,6 @@ def eml(units):
     return b"From: a@b.c\nSubject: x\n\n" + lines(units)
 
 
-def mbox(units):
-    return "".join([f"From a@b.c Mon Jan  1 00:00:00 2024\nSubject: {unit}\n\nbody\n\n" for unit in units]).encode()
-
-
 def ipynb(units):
     cells = [{"cell_type": "markdown", "metadata": {}, "source": unit} for unit in units]
     return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
@@ -253,7 +249,6 @@ FILES = {
     "paragraphs.html": html,
     "chapters.epub": epub,
     "lines.eml": eml,
-    "messages.mbox": mbox,
     "cells.ipynb": ipynb,
     "pages.pdf": pdf_pages,
     "annotations.pdf": pdf_annotations,

@@ -300,11 +300,6 @@ class Text(DocumentTarget):
         return [self.source]
 
 
-class Mbox(Text):
-    name = "mbox"
-    source = b"From x@y Mon Jun 01 10:00:00 2009\nFrom: a@b\nSubject: s\n\nbody\n\nFrom z\nTo: c@d\n\nmore\n"
-
-
 class Decoder(Target):
     """A decoder in Python, called in this process: faster, and coverage can guide the inputs."""
 
@@ -441,6 +436,6 @@ class _File(io.BytesIO):
 
 
 _CONVERTED = (Docx, Pptx, Sheet, Odf, Xls, Rtf, Doc, Msg, Epub, Html, Eml)
-TARGETS = (Image(), Pdf(), *(kind() for kind in (*_CONVERTED, Mbox)), Sqlite(), Parquet())
-DECODERS = tuple(Decoder(kind) for kind in (*_CONVERTED, Mbox) if kind is not Sheet)  # calamine is not Python
+TARGETS = (Image(), Pdf(), *(kind() for kind in _CONVERTED), Sqlite(), Parquet())
+DECODERS = tuple(Decoder(kind) for kind in _CONVERTED if kind is not Sheet)  # calamine is not Python
 DECODERS += (ShownDecoder(Pdf), ShownDecoder(Image))

@@ -135,13 +135,6 @@ DEFECTS = (
         "tests/extras/documents/mail/test_eml.py",
     ),
     _defect(
-        "mails after the limit are not counted",
-        f"{DOCUMENTS}/mail/mbox.py",
-        "    if len(mails) > MAX_MAILS:\n",
-        "    if False:\n",
-        "tests/extras/documents/mail/test_mbox.py",
-    ),
-    _defect(
         "the end of a text that is too long is not named",
         f"{DOCUMENTS}/shared/markdown_pieces.py",
         'data[:end] + b"[the rest is left out: more than %d MiB of text]\\n" % (MAX_TEXT_BYTES >> 20)',

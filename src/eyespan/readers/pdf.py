@@ -39,7 +39,7 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
 
     Facts: `total_pages`, `pages_returned`, `truncated`, `pages` (one dict for each); if selected pages are missing,
     `left_out` (first, last), and `stopped` ("bytes" or "seconds") if a limit was the reason; `has_contents` if the
-    first part has bookmarks, attachments and signatures, and `left_out_contents` if not all of them.
+    first part has bookmarks and attachments, and `left_out_contents` if not all of them.
 
     Raises: Unreadable, TimedOut, Cancelled.
     """
@@ -125,7 +125,7 @@ def _page_document(opened: Opened, options: PdfOptions, context: CallContext) ->
         extra["has_contents"] = True
         left_out = [
             f"{total - len(facts.get(name, ()))} {name}"
-            for name in ("bookmarks", "attachments", "signatures")
+            for name in ("bookmarks", "attachments")
             if (total := facts.get(f"total_{name}", 0)) > len(facts.get(name, ()))
         ]
         if left_out:
@@ -184,13 +184,13 @@ def _contents(facts: dict[str, Any]) -> str:
     attachments = [
         f"- {name}{f' ({size} bytes)' if size >= 0 else ''}" for name, size in facts.get("attachments") or []
     ]
-    signatures = [f"- {signature}" for signature in facts.get("signatures") or []]
+    signed = [f"- {count}"] if (count := facts.get("total_signatures")) else []
     running = [f"- {text} (p{_page_ranges(pages)})" for text, pages in facts.get("running") or []]
     lists = (
         ("Bookmarks", _entries(facts.get("bookmarks")), facts.get("total_bookmarks", 0)),
         ("Attachments", attachments, facts.get("total_attachments", 0)),
         ("Running headers and footers, shown here alone", running, len(running)),
-        ("Digital signatures, not verified", signatures, facts.get("total_signatures", 0)),
+        ("Digital signatures, not verified", signed, 0),
     )
     blocks = []
     for title, lines, total in lists:

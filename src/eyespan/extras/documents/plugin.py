@@ -81,12 +81,6 @@ KINDS = (
     _ole("msg", "a message", "mail.msg", ".msg .oft"),
     _packed("epub", "a book", "web.epub", ".epub", Bytes(30, b"mimetypeapplication/epub+zip"), needs="selectolax"),
     _text_kind("html", "a web page", "web.html", ".html .htm .xhtml", **_SELECTOLAX, shown_in=()),
-    _text_kind(
-        *("mbox", "a mailbox", "mail.mbox", ".mbox .mbx", Bytes(0, b"From ")),
-        **_SELECTOLAX,
-        needs_suffix=True,
-        shown_in=(),
-    ),
     _text_kind("eml", "a mail", "mail.eml", ".eml", **_SELECTOLAX, shown_in=("native",)),
     _table("sqlite", "a database", "tables.sqlite", Bytes(0, b"SQLite format 3\0"), "tables"),
     _table("parquet", "a table", "tables.parquet", Bytes(0, b"PAR1", also=is_binary), needs="duckdb"),

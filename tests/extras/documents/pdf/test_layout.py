@@ -247,6 +247,14 @@ def test_columns_of_text_that_are_written_across_are_put_in_order(tmp_path):
     assert text.split("\n") == [" ".join([word for _, _, word in column]) for column in (left, right)]
 
 
+def test_blanks_of_the_text_layer_stay_however_narrow_they_are(tmp_path):
+    narrow = [("Some boxes", "of the", "keeper"), *[(f"row {n} of it", str(n), str(n * 7)) for n in range(10, 15)]]
+
+    text = shown(tmp_path, "-2 Tw " + words(*placed(narrow, (72, 200, 300))))
+
+    assert "| Some boxes | of the | keeper |" in text
+
+
 def test_the_layout_loses_no_word(tmp_path):
     """Tables, columns and other text on one page: the words are those of the text layer."""
     content = words(

@@ -142,6 +142,10 @@ class TestHeadings:
             "12.50 %",
             "A whole sentence in bold letters.",
             "October 14, 1998",
+            "Ann B. Keeper and Bob Stone",
+            "Keeper, A.; Stone, B.",
+            "The sum = of all boxes",
+            "Ann Keeper*ab and Bob Stone",
         ],
     )
     def test_other_bold_lines_are_no_heading(self, tmp_path, text):
@@ -194,6 +198,35 @@ class TestHeadings:
         content = f"{words((72, 740, 'Contents'), size=18)} {words(*entries, size=13)} {words(*lines(*PROSE, top=500))}"
 
         assert [line for line in page_text(tmp_path, content) if line[0] == "#"] == ["# Contents"]
+
+    def test_labels_of_a_form_are_no_headings(self, tmp_path):
+        labels = [(72, 740 - 30 * at, f"{name}: Ann Keeper") for at, name in enumerate(("Name", "Owner", "Payer"))]
+        content = f"{bold(*labels)} {words(*lines(*PROSE, top=600))}"
+
+        text = page_text(tmp_path, content, more=BOLD, fonts="/F2 4 0 R")
+
+        assert [line for line in text if line[0] == "#"] == []
+
+    @pytest.mark.parametrize(("beside", "is_heading"), [("Weight", False), ("the text of another column of it", True)])
+    def test_a_line_beside_a_label_is_no_heading(self, tmp_path, beside, is_heading):
+        content = f"{words(*lines(*PROSE))} {bold((72, 600, 'Boxes'))} {words((72, 585, 'Large'), (300, 600, beside))}"
+
+        text = page_text(tmp_path, content, more=BOLD, fonts="/F2 4 0 R")
+
+        assert ("# Boxes" in text) == is_heading
+
+    def test_a_label_before_other_letters_is_no_heading(self, tmp_path):
+        content = f"{words((72, 700, 'Boxes'), size=14)} {words((118, 700, 'are counted by the keeper, and'))}"
+
+        text = page_text(tmp_path, f"{words(*lines(*PROSE, top=760))} {content} {words(*lines(*PROSE, top=685))}")
+
+        assert [line for line in text if line[0] == "#"] == []
+
+    @pytest.mark.parametrize("text", ["128 The book of boxes", "The book of boxes 128"])
+    def test_a_running_header_with_its_page_is_no_heading(self, tmp_path, text):
+        content = f"{bold((72, 700, text))} {words(*lines(*PROSE, top=670))}"
+
+        assert page_text(tmp_path, content, more=BOLD, fonts="/F2 4 0 R")[0] == text
 
     def test_a_large_footer_is_no_heading(self, tmp_path):
         content = f"{words(*lines(*PROSE, *PROSE, top=700))} {words((72, 40, 'The book of boxes'), size=18)}"

@@ -7,7 +7,6 @@ exceeds them is counted. A file that is damaged in one of these parts loses that
 from __future__ import annotations
 
 import ctypes
-import re
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -20,7 +19,7 @@ MAX_ENTRIES = 10_000
 """The fields, links and annotations of a page that are read, and the options of a list; each takes some 0.1 ms."""
 SIZES_SECONDS = 1.0
 MAX_LISTED = 60
-"""The bookmarks, attachments and signatures that are listed before the first page; the others are counted."""
+"""The bookmarks and attachments that are listed before the first page; the others are counted."""
 MAX_BOOKMARKS = 20_000
 MAX_DEPTH = 64
 MAX_TITLE_CHARS = 200
@@ -247,49 +246,18 @@ def attachments(document: pypdfium2.PdfDocument, limit: int) -> tuple[list[tuple
     return files, total
 
 
-def signatures(document: pypdfium2.PdfDocument, limit: int) -> tuple[list[str], int]:
-    """Return time, reason and method of the first digital signatures, and their number; none of them is verified."""
-    details = []
-    total = max(0, pdfium.FPDF_GetSignatureCount(document.raw))
-    for index in range(min(limit, total)):
-        signature = pdfium.FPDF_GetSignatureObject(document.raw, index)
-        if signature:
-            parts = (
-                _time(_narrow(partial(pdfium.FPDFSignatureObj_GetTime, signature))),
-                _wide(partial(pdfium.FPDFSignatureObj_GetReason, signature)),
-                _narrow(partial(pdfium.FPDFSignatureObj_GetSubFilter, signature)),
-            )
-            details.append(", ".join([part for part in parts if part]) or "without details")
-    return details, total
-
-
 def lists(document: pypdfium2.PdfDocument) -> dict[str, Any]:
-    """Return the first bookmarks, attachments and signatures of a file, and the number of each."""
+    """Return the first bookmarks and attachments of a file, the number of each, and that of digital signatures."""
     entries = bookmarks(document)
     listed = [(level, shortened(title, MAX_TITLE_CHARS), page) for level, title, page in entries[:MAX_LISTED]]
     files, file_count = attachments(document, MAX_LISTED)
-    signed, signature_count = signatures(document, MAX_LISTED)
     return {
         "bookmarks": listed,
         "attachments": files,
-        "signatures": signed,
         "total_bookmarks": len(entries),
         "total_attachments": file_count,
-        "total_signatures": signature_count,
+        "total_signatures": max(0, pdfium.FPDF_GetSignatureCount(document.raw)),
     }
-
-
-_TIME = re.compile(r"D:(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:Z|([+-]\d\d)'?(\d\d)?'?)?.*")
-
-
-def _time(text: str) -> str:
-    """Return a time of a PDF as people write it; other text as it is."""
-    match = _TIME.fullmatch(text)
-    if match is None:
-        return text
-    year, month, day, hour, minute, second, zone, minutes = match.groups()
-    shown = f"{year}-{month}-{day} {hour}:{minute}:{second}"
-    return f"{shown} {zone}:{minutes or '00'}" if zone else f"{shown} UTC" if "Z" in text else shown
 
 
 # --- strings ---------------------------------------------------------------------------------------------------------

@@ -25,6 +25,8 @@ from eyespan.extras.documents.pdf.words import Row, Word, address_of, plain_call
 MAX_HEADING_WORDS, MAX_HEADING_CHARS, MAX_HEADING_LINES = 16, 160, 3
 WIDE_HEADING_GAP = 1.6
 """A line with a gap of so many times its height is no heading."""
+MAX_LABEL_CHARS = 20
+"""A shorter text beside a line is a cell or a label, and so is the line, unless longer text follows."""
 MAX_PAGE_HEADINGS = 25
 """A page with more of them is a drawing or a form."""
 LEAST_WORDS = 4
@@ -46,11 +48,17 @@ _ITEM = re.compile(r"[•▪■●◦‣∙·►➢\uf0b7\uf0a7–-]\s|\(?(?:\d{
 _CAPTION = re.compile(r"(?:Table|Tab|Figure|Fig|Exhibit|Chart|Source|Note|Total|Grand Total)s?\b[\s:.]", re.IGNORECASE)
 _NUMBERING = re.compile(r"(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*\.?|[IVX]{1,5}\.)\s+(?=\S)")
 _DATE = re.compile(r"(?:\w+, )?(?:\w{3,10}\.? \d{1,2},? \d{4}|\d{1,2}\.? \w{3,10} \d{4})")
+_NO_TITLE = re.compile(
+    r"\^.*\^|\w\^[a-z]|\[\d|[=\u00b7\U0001d400-\U0001d7ff]|\($|[^\W\d_] [A-Z]\. [A-Z]|[a-z], [A-Z]\.|\*(?!$)"
+)
+"""Names of authors with notes or initials, formulas, code."""
+_WITH_PAGE = re.compile(r"\d{2,3} [^\W\d]|.*[^\W\d] \d{2,3}$")
+_LABEL = re.compile(r"^[^\W\d_][^\d:]{1,40}: \S")
 _SENTENCE = re.compile(r"(?:[^\W\d_]{2,}\W+){5}")
 _ABSTRACT = re.compile(r"(?i)(?:1\.? |I\. )?(?:abstract|summary|introduction|keywords|r[ée]sum[ée]|zusammenfassung)\b")
 _ENTRY = re.compile(r"\s(?:\d+|[ivxl]+)$")
 _LEADER = re.compile(r"(?:\.\s*){2,}|\s\.(?=\s|$)")
-_BOLD = re.compile(rb"bold|black|heavy|demi|cmbx|\bbd", re.IGNORECASE)
+_BOLD = re.compile(rb"bold|black|heavy|demi|-medi\b|cmbx|\bbd", re.IGNORECASE)
 _MARKS = re.compile(rf"(?:^|(?<=\s))(\S{{1,2}})(?:\s+\1){{{LEAST_REPEATED - 1},}}(?=\s|$)")
 _PAGE_NUMBER = re.compile(r"(?:[Pp]age |[-–] ?)?(?:\d{1,4}|[ivxl]{1,6})(?: ?[-–]| (?:of|/) \d{1,4})?")
 _NAME = ctypes.create_string_buffer(128)
@@ -144,6 +152,8 @@ def _line(layer: Any, text: str, words: list[Word]) -> Line:
         line.is_apart = max(gaps, default=0.0) > WIDE_HEADING_GAP * line.height
         handle = address_of(layer)
         line.is_bold = _is_bold(handle, starts[0]) and _is_bold(handle, ends[-1] - 1)
+    if not line.is_bold and ends[-1] - starts[-1] > 2:  # after a label in large letters the line goes on in others
+        line.height = min(line.height, bottoms[-1] - tops[-1])
     return line
 
 
@@ -266,6 +276,10 @@ def _is_marginal(line: Line, body: float, is_near: bool) -> bool:
 def _headings(lines: list[Line], body: float) -> list[Line]:
     """Return the headings of a page; those of several lines as one."""
     found: list[Line] = []
+    edges = {
+        min([line.top for line in lines if line.height], default=0),
+        max([line.bottom for line in lines], default=0),
+    }
     at = 0
     while at < len(lines):
         line = lines[at]
@@ -284,16 +298,20 @@ def _headings(lines: list[Line], body: float) -> list[Line]:
         # Bold letters above a table are names of columns, and nothing follows a footer.
         is_footer = after is None and before is not None and line.top > before.bottom
         is_head = not is_footer and (is_large or after is None or after.table is None)
-        if is_short and is_head and _stands_alone(group, before, after) and _is_title(text, is_large):
+        if not edges.isdisjoint((line.top, line.bottom)) and _WITH_PAGE.match(text):
+            is_head = False  # a running header with the number of its page
+        if is_short and is_head and _stands_alone(group, before, after, lines) and _is_title(text, is_large):
             line.text, line.bottom, line.level = text, group[-1].bottom, 1
             del lines[at + 1 : end]
             found.append(line)
             at += 1
         else:
             at = end
-    # Several lines that end with the number of a page are a table of contents.
-    entries = [line.text for line in found if _ENTRY.search(line.text)]
-    texts = Counter([line.text for line in found] + (entries if len(entries) > 2 else []))
+    # Several lines that end with the number of a page are a table of contents, several labels with a colon a form.
+    texts = Counter([line.text for line in found])
+    for pattern in (_ENTRY, _LABEL):
+        entries = [line.text for line in found if pattern.search(line.text)]
+        texts.update(entries if len(entries) > 2 else [])
     for line in found:
         line.level = int(texts[line.text] == 1)
     found = [line for line in found if line.level]
@@ -338,11 +356,13 @@ def _is_same_style(above: Line, line: Line) -> bool:
     return bool(line.height) and is_alike and -0.5 < (line.top - above.bottom) / above.height < 0.6
 
 
-def _stands_alone(group: list[Line], before: Line | None, after: Line | None) -> bool:
-    """Return True if nothing is beside a line, and a gap or other letters are above it."""
+def _stands_alone(group: list[Line], before: Line | None, after: Line | None, page: list[Line]) -> bool:
+    """Return True if nothing but the text of another column is beside a line, and a gap or other letters above it."""
     first, last = group[0], group[-1]
-    for other in (before, after):
-        if other is not None and other.height:
+    is_last = after is None or len(after.text) < MAX_LABEL_CHARS
+    for other in page:
+        is_label = is_last and len(other.text) < MAX_LABEL_CHARS and 0.75 < other.height / first.height < 1.5
+        if other.height and other not in group and (other is before or other is after or is_label):
             shared = min(other.bottom, last.bottom) - max(other.top, first.top)
             if shared > 0.5 * min(other.height, first.height):
                 return False
@@ -361,8 +381,7 @@ def _is_title(text: str, is_large: bool) -> bool:
     is_odd = text[-1] in ",;=" or text[0].islower() or not (text[0].isalnum() or text[0] in '“"¿¡«')
     if is_odd or _CAPTION.match(text) or _BULLET.match(text):
         return False
-    # Names of authors with notes, a formula, a date.
-    if text.count("^") > 1 or re.search("\\[\\d|[\U0001d400-\U0001d7ff]", text) or _DATE.fullmatch(text):
+    if _NO_TITLE.search(text) or _DATE.fullmatch(text):
         return False
     rest = text[found.end() :] if (found := _NUMBERING.match(text)) else text
     if rest[:1].islower() or "@" in text or "://" in text:

@@ -102,7 +102,7 @@ class _Run:
             return False
         gaps = [b[0] - a[2] for a, b in pairwise(words)]
         is_header = len(row) >= 0.7 * len(words) and bool(self.numbers)  # a word for each column of numbers
-        return max(gaps) < 2.2 * median(gaps) and not is_header
+        return max(gaps) < 2.2 * sorted(gaps)[len(gaps) // 3] and not is_header
 
     def _is_caption(self, at: int) -> bool:
         words = self.words[at]
