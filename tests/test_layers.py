@@ -160,7 +160,7 @@ PARSING_BUILTINS = {"compile", "eval", "exec"}
 
 BUDGETS = {
     "core": (22_560, 20_000),
-    "documents": (6_780, 6_780),
+    "documents": (6_744, 6_744),
     "languages": (2_660, 2_660),
     "families": (2_280, 2_280),
     "http": (3_685, 3_200),
