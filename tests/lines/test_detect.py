@@ -173,7 +173,6 @@ class TestEncodingsWithoutLines:
             (JAPANESE * 3, "iso2022_jp"),
             (KOREAN * 3, "iso2022_kr"),
             ("plain\n" + JAPANESE + "丂\n", "iso2022_jp_1"),
-            ("<meta charset=hz-gb-2312>\n人之初\n", "hz"),
         ],
     )
     def test_switching_encodings_are_decoded_and_their_lines_found(self, tmp_path, text, name):

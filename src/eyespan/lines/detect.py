@@ -79,36 +79,17 @@ _last: tuple[bytes, Encoding | None] = (b"", None)
 """The bytes judged last, and their encoding: the kind and the text of an opened file are read from the same object."""
 
 
-# The sequences that switch to an alphabet of East Asia. Terminals use other ones.
-_ESCAPES = (
-    (b"\x1b$)C", "iso2022-kr"),
-    (b"\x1b$B", "iso2022-jp"),
-    (b"\x1b$@", "iso2022-jp"),
-    (b"\x1b$(D", "iso2022-jp-1"),
-    (b"\x1b$(O", "iso2022-jp-3"),
-    (b"\x1b$(Q", "iso2022-jp-2004"),
-    (b"\x1b$A", "iso2022-jp-2"),
-    (b"\x1b(I", "iso2022-jp-ext"),
-)
-_JAPANESE_ESCAPES = ("iso2022-jp", "iso2022-jp-2", "iso2022-jp-ext", "iso2022-jp-2004")
+_SWITCHING = ("iso2022-kr", "iso2022-jp", "iso2022-jp-1", "iso2022-jp-2", "iso2022-jp-ext", "iso2022-jp-2004")
+"""Encodings of East Asia whose sequences switch to an alphabet. Terminals use other sequences."""
 
 
 def _by_escapes(first_bytes: bytes) -> Encoding | None:
     """Return the encoding of ASCII bytes that switch to another alphabet, if all of them are valid in it."""
-    if b"\x1b" in first_bytes and (b"\x1b$" in first_bytes or b"\x1b(I" in first_bytes):
+    if b"\x1b$" in first_bytes or b"\x1b(I" in first_bytes:
         sample = _whole_lines(first_bytes)
-        switches = [name for escape, name in _ESCAPES if escape in sample]
-        for name in (*switches, *(_JAPANESE_ESCAPES if switches else ())):
+        for name in _SWITCHING:
             if _is_valid(sample, name):
                 return Encoding(name, how="escapes", has_lines=False)
-    # Without these signs the text is the same ASCII in both.
-    if (b"+" in first_bytes and b"utf-7" in first_bytes[:4096].lower()) or (
-        b"~" in first_bytes and b"hz-gb" in first_bytes[:4096].lower()
-    ):
-        name = declared(first_bytes) or ""
-        # Their signs are usual in program text, so these two count only if they are declared.
-        if name in ("hz", "utf-7") and _is_valid(_whole_lines(first_bytes), name):
-            return Encoding(name, how="declared", has_lines=False)
     return None
 
 
