@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from eyespan import errors, kinds
 from eyespan.dialects import pieces
-from eyespan.dialects.pieces import rows_not_pattern
 from eyespan.escape import visible
 from eyespan.model import CharRange, Lines, NotePart, Part, Tail, TextPart
 from eyespan.opened import Opened
@@ -31,8 +30,7 @@ def selected_parts(opened: Opened, target: Target, *, needs_numbers: bool = Fals
     """
     piece = target.piece
     if target.pattern:
-        rows = rows_not_pattern(target, opened.kind)
-        yield from _matching_parts(opened, target) if rows is None else selected_parts(opened, rows)
+        yield from _matching_parts(opened, target)
     elif piece is None and opened.kind.layout in ("text", "notes"):
         for part in opened.stream():
             yield "", part

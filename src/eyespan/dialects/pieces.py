@@ -37,7 +37,6 @@ from eyespan.selectors import (
     Range,
     Ranges,
     SymbolPiece,
-    Target,
     parse_span,
     write_symbol,
 )
@@ -142,30 +141,13 @@ def pages_of(document: Document) -> tuple[NotePart | None, list[PdfPage]]:
 def row_window(name: str) -> tuple[str, int, int] | None:
     """Return the table, the first row and the number of rows that a name selects; None if it selects no rows.
 
-    Forms: `rows 10-20`, `users rows 10-20`, `users?rows=10-20`, `users?limit=50`, `users?offset=100&limit=50`.
+    Forms: `rows 10-20`, `users rows 10-20`.
     """
     table, separator, text = name.rpartition("rows ")
     if separator and (not table or table[-1] in " ?:"):
         span = parse_span(text.strip())
         return None if span is None else (table.rstrip(" ?:"), *_first_and_count(span))
-    table, separator, query = name.rpartition("?")
-    if not separator:
-        return None
-    given = dict([pair.partition("=")[::2] for pair in query.split("&")])
-    if set(given) == {"rows"} and (span := parse_span(given["rows"])):
-        return table, *_first_and_count(span)
-    if not given or set(given) - {"limit", "offset"} or not all(map(_is_number, given.values())):
-        return None
-    return table, int(given.get("offset", "0")[:18]) + 1, int(given.get("limit", str(TABLE_ROWS))[:18])
-
-
-def rows_not_pattern(target: Target, kind: Kind) -> Target | None:
-    """Return the target of rows that `users?limit=50` means in a table, where it is no search; None for a search."""
-    if kind.parts not in ("table", "tables"):
-        return None
-    name = target.piece.name if isinstance(target.piece, Named) else ""
-    whole = f"{name}?{target.pattern}"
-    return replace(target, piece=Named(whole), pattern="") if row_window(whole) else None
+    return None
 
 
 def image_region(name: str) -> tuple[int, int, int, int] | None:

@@ -1,4 +1,4 @@
-"""Suggestions for a path that names no file: the file that looks exactly like it, or similar names.
+"""Suggestions for a path that names no file: similar names.
 
 Directories are listed through the guard, so only names inside the roots that no rule forbids are suggested.
 """
@@ -63,20 +63,6 @@ class Suggestions:
         self._trees: list[tuple[Root, suggest.Tree, str, bool]] | None = None
         """The files below each root, the start of the paths that lead to them, and whether these are all."""
         self._located: dict[str, suggest.Located] = {}
-
-    def lookalike(self, path: str) -> str | None:
-        """Return the one path that looks like this one, name by name; None if there is none or several."""
-        descent = self._descent(path)
-        while descent is not None:
-            directory, (name, *rest) = descent
-            names = self._names(directory)
-            alike = [name] if name in names and rest else suggest.lookalikes(name, names)
-            if len(alike) != 1:
-                return None
-            if not rest:
-                return directory + alike[0]
-            descent = (f"{directory}{alike[0]}/", rest)
-        return None
 
     def similar(self, path: str) -> list[str]:
         """Return the names that are similar to the first wrong one of a path, the most similar first."""
@@ -182,12 +168,6 @@ class Suggestions:
         except errors.ReadError:
             return False
         return True
-
-
-def differing(asked: str, real: str) -> str:
-    """Return the real name, and which of its characters differ from those asked for."""
-    odd = [f"U+{ord(c):04X}" for c in dict.fromkeys(real) if not c.isascii() and c not in asked]
-    return f"{visible(real)}{' with ' + ', '.join(odd[:4]) if odd else ''}"
 
 
 def suggested(

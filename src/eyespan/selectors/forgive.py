@@ -95,7 +95,7 @@ def forgive_target(target: Target, take: Callable[[Target], T], locate: Callable
 
     Raises: ReadError.
     """
-    tries = _Tries(take, "", locate)
+    tries = _Tries(take, target.path, locate)
     result = tries.first([target, *spellings(target)]) or tries.located([target])
     if result is None:
         raise tries.take_error()

@@ -71,11 +71,11 @@ def test_a_path_that_only_one_file_fits_is_opened_with_a_note(call, asked):
 )
 def test_a_name_that_looks_the_same_is_opened_with_a_note(root, call, real, asked):
     (root / real).write_text("found\n")
-    reply = call(f"{asked}:1")
 
-    assert shown(reply.text) == [(1, 1, "found")]
-    assert "note: the name as asked has other characters" in reply.text
-    assert reply.structured["parts"][0]["path"] == real
+    for reply in (call(f"{asked}:1"), call({"path": asked, "lines": "1"})):
+        assert shown(reply.text) == [(1, 1, "found")]
+        assert "note: read as " in reply.text
+        assert reply.structured["parts"][0]["path"] == real
 
 
 def test_names_that_a_rule_forbids_are_not_suggested(root):

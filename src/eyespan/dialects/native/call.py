@@ -26,8 +26,8 @@ from eyespan.dialects.native.rows import shared
 from eyespan.dialects.native.text import FileText
 from eyespan.dialects.native.text_items import TextItem, TextPlan, make_item
 from eyespan.dialects.native.wanted import WHOLE, Wanted, want_ranges
-from eyespan.dialects.pieces import enclosing_ranges, no_such_part, rows_not_pattern, symbol_ranges
-from eyespan.dialects.suggestions import Suggestions, differing
+from eyespan.dialects.pieces import enclosing_ranges, no_such_part, symbol_ranges
+from eyespan.dialects.suggestions import Suggestions
 from eyespan.engine import Engine
 from eyespan.model import (
     NUL_IS_BINARY,
@@ -41,7 +41,7 @@ from eyespan.model import (
 )
 from eyespan.opened import Opened
 from eyespan.readers.text import is_count_costly
-from eyespan.selectors import Enclosing, Named, Place, Ranges, SymbolPiece, Target, is_missing, resolve, write_target
+from eyespan.selectors import Enclosing, Named, Place, Ranges, SymbolPiece, Target, resolve, write_target
 
 if TYPE_CHECKING:
     from eyespan.dialects.native import Native
@@ -58,7 +58,6 @@ FULL = 0.975
 AIM = 0.992
 LEAST_SHARE = 60
 """An item that would get less is left out, unless it is the first."""
-MAX_TRIED = 6
 
 
 def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallContext) -> Reply:
@@ -244,9 +243,6 @@ def _plan_readings(ask: Ask, args: NativeArgs, view: View, files: Files) -> Sequ
     except errors.ReadError as error:
         exact = error
     try:
-        lookalike = _plan_lookalike(ask, args, view, files) if is_missing(exact) else None
-        if lookalike is not None:
-            return [lookalike]
         from eyespan.dialects.native.forgiving import plan_forgiving
 
         if all(_is_glob(target.path) for target in ask.readings):
@@ -261,28 +257,10 @@ def _plan_readings(ask: Ask, args: NativeArgs, view: View, files: Files) -> Sequ
         del exact  # it refers to this frame, which would keep it, and with it every buffer of the read
 
 
-def _plan_lookalike(ask: Ask, args: NativeArgs, view: View, files: Files) -> Item | TextPlan | None:
-    """Plan the file whose name looks exactly like the one written.
-
-    A name that differs only in characters that cannot be seen is opened: no caller could write the difference.
-
-    Raises: ReadError.
-    """
-    suggestions = files.suggestions
-    paths = list(dict.fromkeys([target.path for target in ask.readings if not target.revision]))[:MAX_TRIED]
-    for path in paths:
-        found = suggestions.lookalike(path)
-        if found is not None:
-            target = next(target for target in ask.readings if target.path == path)
-            note = f"the name as asked has other characters: {differing(path, found)}"
-            return _plan(replace(target, path=found), args, view, files, note)
-    return None
-
-
-def _plan(target: Target, args: NativeArgs, view: View, files: Files, note: str = "") -> Item | TextPlan:
+def _plan(target: Target, args: NativeArgs, view: View, files: Files) -> Item | TextPlan:
     """Return the item of a target or the plan of its text. Raises: ReadError."""
     if target.pattern:
-        return _plan_search(target, args, view, files, note)
+        return _plan_search(target, args, view, files)
     if ".." in target.revision:
         from eyespan.dialects.native.documents import plan_difference
 
@@ -300,7 +278,7 @@ def _plan(target: Target, args: NativeArgs, view: View, files: Files, note: str 
             raise
         only = None if target.piece is None else _only_match(target.path, files)
         if only is not None:
-            return _plan(replace(target, path=only), args, view, files, f"the only file of {target.path}")
+            return noted(_plan(replace(target, path=only), args, view, files), f"the only file of {target.path}")
         if not isinstance(target.piece, Ranges | None):
             part = "parts; ?word searches its files"
             several = errors.NoSuchPart(target.path, document="a pattern of several files", part=part)
@@ -311,8 +289,8 @@ def _plan(target: Target, args: NativeArgs, view: View, files: Files, note: str 
     if opened.kind is not kinds.TEXT:
         from eyespan.dialects.native.documents import plan_document
 
-        return plan_document(opened, target, view, note, is_outline=args.outline)
-    return _plan_text(opened, target, args, view, note)
+        return plan_document(opened, target, view, is_outline=args.outline)
+    return _plan_text(opened, target, args, view)
 
 
 def _is_glob(path: str) -> bool:
@@ -340,7 +318,7 @@ def _plan_map(target: Target, view: View, files: Files, missing: errors.ReadErro
     return found
 
 
-def _plan_search(target: Target, args: NativeArgs, view: View, files: Files, note: str) -> Item | TextPlan:
+def _plan_search(target: Target, args: NativeArgs, view: View, files: Files) -> Item | TextPlan:
     """Return the plan of the lines that match the pattern of a target, or an item of many files. Raises: ReadError."""
     from eyespan.dialects.native import searches
 
@@ -365,9 +343,6 @@ def _plan_search(target: Target, args: NativeArgs, view: View, files: Files, not
             raise  # the part after the colon is a selector
         inner = iter(()) if first is None else chain([first], matching)
         return searches.search_many(bare, inner, search, view, files, unread)
-    rows = rows_not_pattern(target, opened.kind)
-    if rows is not None:
-        return _plan(rows, args, view, files, note)
     if opened.kind.name == "archive" and bare.piece is None:
         document = opened.read(options=DocumentOptions(archive=ArchiveOptions(searches.MAX_MEMBERS)))
         return searches.search_many(
@@ -378,7 +353,7 @@ def _plan_search(target: Target, args: NativeArgs, view: View, files: Files, not
 
         return search_pages(opened, bare, search, view)
     whole = replace(view, folds=False)  # of a long log too
-    plan = _plan(bare, replace(args, outline=False), whole, files, note)
+    plan = _plan(bare, replace(args, outline=False), whole, files)
     if not isinstance(plan, TextPlan):
         raise no_such_part(target.path, opened.kind, Ranges(()))
     found = searches.search_text(plan, search, view, view.max_chars)
@@ -391,7 +366,7 @@ def _plan_search(target: Target, args: NativeArgs, view: View, files: Files, not
     return searches.no_match(target, search, f"no line before {found} matches", following)
 
 
-def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, note: str) -> Item | TextPlan:
+def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View) -> Item | TextPlan:
     piece = target.piece
     bare = target if piece is None else replace(target, piece=None)
     text = FileText(opened)
@@ -404,7 +379,7 @@ def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, not
             from eyespan.dialects.native.logs import want_log
 
             wanted = want_log(text, view) or WHOLE
-        case Ranges((Tail(count),)) if (tail := _plan_tail(text, bare, count, view, note)) is not None:
+        case Ranges((Tail(count),)) if (tail := _plan_tail(text, bare, count, view)) is not None:
             return tail
         case Ranges(ranges):
             wanted = want_ranges(text, ranges)
@@ -419,12 +394,10 @@ def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, not
             wanted = Wanted(found, symbol=full_name, lines=asked, notes=notes)
         case _:
             raise no_such_part(target.path, opened.kind, piece)
-    if note:
-        wanted = replace(wanted, notes=(note, *wanted.notes))
     return TextPlan(bare, text, wanted, view.style)
 
 
-def _plan_tail(text: FileText, target: Target, count: int, view: View, note: str) -> Item | None:
+def _plan_tail(text: FileText, target: Target, count: int, view: View) -> Item | None:
     """Return the last lines without numbers if only a store with all of the file could number them; None otherwise.
 
     Raises: ReadError.
@@ -436,7 +409,7 @@ def _plan_tail(text: FileText, target: Target, count: int, view: View, note: str
     if not is_count_costly(text.opened):
         return None
     try:
-        return TailItem(text, target, count, view, note)
+        return TailItem(text, target, count, view)
     except errors.WindowTooLarge:
         return None
 

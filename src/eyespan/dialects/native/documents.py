@@ -61,9 +61,7 @@ def unnumbered(style: Style) -> Style:
     return replace(style, every=NO_NUMBERS) if style.every else style
 
 
-def plan_document(
-    opened: Opened, target: Target, view: View, note: str, *, is_outline: bool = False
-) -> Item | TextPlan:
+def plan_document(opened: Opened, target: Target, view: View, *, is_outline: bool = False) -> Item | TextPlan:
     """Return the item of a document, or the plan of its text.
 
     Raises: ReadError.
@@ -74,8 +72,7 @@ def plan_document(
         return outline_item(FileText(opened), target, view)
     if has_headings and isinstance(piece, SymbolPiece):
         bare = replace(target, piece=None)
-        found, full_name, more = symbol_ranges(opened, piece.name, write_target(bare))
-        notes = (*([note] if note else []), *more)
+        found, full_name, notes = symbol_ranges(opened, piece.name, write_target(bare))
         return TextPlan(bare, FileText(opened), Wanted(found, symbol=full_name, notes=notes), view.style)
     is_source = piece is None and kind.is_text and opened.facts.size_bytes <= kind.source_bytes
     if piece is None and kind.parts == "table" and not is_source and not is_outline:
@@ -94,19 +91,17 @@ def plan_document(
     bare = replace(target, piece=choice.base)
     if is_outline:
         return _outline_plan(opened, bare, choice, view)
-    notes = (note,) if note else ()
     if kind.layout == "image":
         return ImageItem(opened, choice.options, target, view)
     if kind.layout == "drawing":
         blocks, drawn = _drawn(opened) if piece is None else ((), "")
         text = FileText(opened, None, as_text=True)
         wanted = want_ranges(text, choice.within)
-        notes = tuple([one for one in (*notes, drawn, *wanted.notes) if one])
+        notes = tuple([one for one in (drawn, *wanted.notes) if one])
         return TextPlan(bare, text, replace(wanted, notes=notes), view.style, blocks, is_one_part=True)
     if kind.layout == "text" or choice.as_text:
         text = FileText(opened, choice.options, as_text=choice.as_text)
-        wanted = want_ranges(text, choice.within)
-        return TextPlan(bare, text, replace(wanted, notes=(*notes, *wanted.notes)), view.style)
+        return TextPlan(bare, text, want_ranges(text, choice.within), view.style)
     document = opened.read(options=choice.options)
     _check_range(target, choice, document)
     if kind.layout == "pages" and not choice.within:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -174,12 +173,9 @@ def _fitting_rows(frame: Frame, loaded: Loaded, room: int) -> Fitted:
     wanted = loaded.wanted
     if wanted.tail is not None:
         return _last_rows(loaded, lines, room)
-    if wanted.pattern:
-        return _matching_rows(frame, loaded, room)
-    if wanted.places:
-        around = _around_places(frame, loaded, room)
-        if around is not None:
-            return Fitted(*around, left=[])
+    near = frozenset(wanted.matches or [place.line for place in wanted.places])
+    if not near.isdisjoint([row.number for row in rows]):
+        return _near_rows(frame, loaded, near, room)
     count = count_fitting(lines, room, tokens.estimate)
     left_room = room - (tokens.estimate("\n".join(lines[:count])) + 2 if count else 0)
     if not count or (count < len(rows) and left_room >= max(LEAST_CUT_TOKENS, room // 20)):
@@ -214,14 +210,13 @@ def _last_rows(loaded: Loaded, lines: Sequence[str], room: int) -> Fitted:
     return Fitted(rows, texts, [*before, *left_after(loaded, rows[-1])])
 
 
-def _matching_rows(frame: Frame, loaded: Loaded, room: int) -> Fitted:
-    """Return the lines that match with fewer lines around them, or as many of them alone as fit."""
-    matches = set(loaded.wanted.matches)
-    for radius in (1, 0):
+def _near_rows(frame: Frame, loaded: Loaded, numbers: frozenset[int], room: int) -> Fitted:
+    """Return these lines with as many lines around each as fit, or as many of them alone as fit."""
+    for radius in range(AROUND_LINES, -1, -1):
         near = [
             at
             for at, row in enumerate(loaded.rows)
-            if any(number in matches for number in range(row.number - radius, row.number + radius + 1))
+            if not numbers.isdisjoint(range(row.number - radius, row.number + radius + 1))
         ]
         rows, texts = [loaded.rows[at] for at in near], [loaded.texts[at] for at in near]
         if loaded.is_complete and rows and _cost(frame, rows, texts) <= room:
@@ -233,36 +228,6 @@ def _matching_rows(frame: Frame, loaded: Loaded, room: int) -> Fitted:
         row, text = _cut_row(loaded, near[0], lines[0], room)
         return Fitted((row,), (text,), left_after(loaded, row))
     return Fitted(rows[:count], texts[:count], left_after(loaded, rows[count - 1]))
-
-
-def _around_places(frame: Frame, loaded: Loaded, room: int) -> tuple[Sequence[Row], Sequence[str]] | None:
-    """Return as many lines on both sides of each place as fit, or of a single place the characters around it.
-
-    None if not even the lines of several places fit.
-    """
-    places = loaded.wanted.places
-    for radius in range(AROUND_LINES, -1, -1):
-        near = [at for at, row in enumerate(loaded.rows) if any(abs(row.number - p.line) <= radius for p in places)]
-        rows, texts = [loaded.rows[at] for at in near], [loaded.texts[at] for at in near]
-        if rows and _cost(frame, rows, texts) <= room:
-            return rows, texts
-    if len(places) > 1 or loaded.secrets is not None:
-        return None
-    row = next((row for row in loaded.rows if row.number == places[0].line), None)
-    if row is None:
-        return None
-    middle = min(max(places[0].column - row.column, 0), len(row.text))
-
-    def cut(radius: int) -> Row:
-        start, end = max(0, middle - radius), min(len(row.text), middle + radius)
-        whole = row._replace(column=row.column + start, text=row.text[start:end])
-        return whole if end == len(row.text) else whole._replace(has_cr=False, is_cut=True, has_newline=False)
-
-    radius = bisect_left(
-        range(1, len(row.text)), True, key=lambda radius: _cost(frame, [cut(radius)], [cut(radius).text]) > room
-    )
-    shown = cut(max(1, radius))
-    return [shown], [shown.text]
 
 
 def _cost(frame: Frame, rows: Sequence[Row], texts: Sequence[str]) -> int:

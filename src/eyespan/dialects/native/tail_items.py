@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class TailItem:
     """The last lines of a text, without numbers. Another selector of the same lines numbers them."""
 
-    def __init__(self, text: FileText, target: Target, count: int, view: View, note: str) -> None:
+    def __init__(self, text: FileText, target: Target, count: int, view: View) -> None:
         """Raises: ReadError; WindowTooLarge for more than a window holds."""
         self._base = write_target(target)
         self._view = view
@@ -38,8 +38,7 @@ class TailItem:
             self._texts = [redaction.redacted(row.text, one) for row, one in zip(self._rows, found, strict=True)]
         self._has_changed = document.facts.changed
         self._name = own_lines.base_name(target)
-        self._notes = [note] if note else []
-        self._notes.append(f"not numbered, because that reads all of the file; {self._numbered} does")
+        self._notes = [f"not numbered, because that reads all of the file; {self._numbered} does"]
         hidden = text_facts.hidden([(at - len(self._rows), 1, row.text) for at, row in enumerate(self._rows)])
         self._notes.append(text_facts.describe_hidden(hidden))
         if self._rows and not self._rows[-1].has_newline:
