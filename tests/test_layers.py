@@ -159,7 +159,7 @@ PARSING_BUILTINS = {"compile", "eval", "exec"}
 
 
 BUDGETS = {
-    "core": (22_560, 20_000),
+    "core": (22_400, 20_000),
     "documents": (6_744, 6_744),
     "languages": (2_660, 2_660),
     "families": (2_280, 2_280),
