@@ -247,6 +247,30 @@ def test_without_a_thread_calls_wait_and_are_refused(monkeypatch):
     assert asyncio.run(talk()) == (mcp_names.BUSY, "second", "eyespan_calls_running 0")
 
 
+@pytest.mark.parametrize("act", ["", "block"])
+def test_a_call_whose_thread_never_begins_is_refused_and_gives_its_place_back(act, monkeypatch):
+    """A new thread that gets no memory ends before its first line: without an error for the one who started it."""
+    begun = []
+    real = call_pool.start_new_thread
+
+    def start(function, arguments):
+        begun.append(function)
+        return real(function, arguments) if len(begun) < 1 + (act == "block") else 1
+
+    async def talk():
+        desk = Desk(1)
+        monkeypatch.setattr(call_pool, "start_new_thread", start)
+        _, first = desk.start("first", act)
+        await until(lambda: len(begun) == 1 + (act == "block"))
+        desk.calls.expire(asyncio.get_running_loop().time() + call_pool.BUSY_SECONDS + 1)
+        code = (await ended(first))["error"]["code"]
+        monkeypatch.undo()
+        second = text_of(await ended(desk.start("second")[1]))
+        return code, second, desk.running(), (desk.calls._slow, desk.calls._placed, desk.calls._unstarted)
+
+    assert asyncio.run(talk()) == (mcp_names.BUSY, "second", "eyespan_calls_running 0", (0, {}, {}))
+
+
 def test_slow_calls_do_not_hold_all_places():
     """As many as there are places give theirs up; others start in the order in which they came."""
 

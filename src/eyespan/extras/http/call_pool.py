@@ -12,11 +12,13 @@ import time
 from _thread import start_new_thread
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
 from eyespan.errors import log_failure
-from eyespan.server import json_messages, mcp_names, messages
+from eyespan.server import mcp_names, messages
+from eyespan.server.json_messages import dumps
 from eyespan.server.mcp_names import RpcError
 from eyespan.server.messages import Answering, Message
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from eyespan.extras.http.metrics import Metrics
 
 Done = Callable[[dict[str, Any], list[bytes]], bool]
+Encode = Callable[[dict[str, Any]], list[bytes]]
 
 BUSY_SECONDS = DEADLINE_SECONDS / 2
 """The longest time a call waits while `--calls` others run, if its deadline is not earlier."""
@@ -41,19 +44,8 @@ class PendingCall:
     memory of the call is then released when all of it was sent.
     """
 
-    __slots__ = (
-        "answer", "context", "done", "encode", "is_pooled", "message", "pieces", "runs_since", "session", "start",
-        "waits_since",
-    )  # fmt: skip
-
     def __init__(
-        self,
-        message: Message,
-        session: Answering,
-        context: CallContext,
-        done: Done,
-        *,
-        encode: Callable[[dict[str, Any]], list[bytes]] = json_messages.dumps,
+        self, message: Message, session: Answering, context: CallContext, done: Done, *, encode: Encode = dumps
     ) -> None:
         """`encode` turns an answer into the body of a response; it runs in the thread of the call."""
         self.encode = encode
@@ -80,12 +72,7 @@ class CallPool:
     """The calls of one worker. All methods but `_run` run in the event loop."""
 
     def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        max_running: int,
-        metrics: Metrics,
-        *,
-        max_share: int | None = None,
+        self, loop: asyncio.AbstractEventLoop, max_running: int, metrics: Metrics, *, max_share: int | None = None
     ) -> None:
         """`max_share` is the number of calls of one caller that run at once."""
         self._loop = loop
@@ -100,6 +87,8 @@ class CallPool:
         """Calls with a place, which run in threads."""
         self._slow = 0
         """Calls that have given their place up, and still run."""
+        self._unstarted: dict[PendingCall, None] = {}
+        """Calls whose thread has not begun. One that gets no memory ends before its first line, and nothing tells."""
 
     def start(self, call: PendingCall) -> None:
         """Run a call in a thread, or let it wait for one."""
@@ -117,6 +106,10 @@ class CallPool:
             if self._slow < self._max_running:
                 self._slow += 1
                 self._leave(call)
+        for call in list(self._unstarted):
+            if now - call.runs_since > BUSY_SECONDS and self._unstarted.pop(call, self) is not self:
+                call.context.may_block = True  # it is not started again
+                self._finish(call)
         self._fill()
 
     def _refuse(self, call: PendingCall) -> None:
@@ -128,7 +121,6 @@ class CallPool:
     def _fill(self) -> None:
         """Run calls that wait."""
         while len(self._placed) < self._max_running and (call := self._first_within_share()) is not None:
-            call.runs_since = self._loop.time()
             if not self._start_thread(call):
                 return  # the call waits for one that runs, or expires
             self._placed[call] = None
@@ -137,9 +129,12 @@ class CallPool:
 
     def _start_thread(self, call: PendingCall) -> bool:
         """Run a call in a thread of its own. Returns False if the system has none left."""
+        call.runs_since = self._loop.time()
+        self._unstarted[call] = None
         try:
             start_new_thread(self._run, (call,))
         except RuntimeError:
+            del self._unstarted[call]
             return False
         return True
 
@@ -148,13 +143,15 @@ class CallPool:
         return next((call for call in self._waiting if shares[call.session.caller] < self._max_share), None)
 
     def _run(self, call: PendingCall) -> None:
+        if self._unstarted.pop(call, self) is self:
+            return  # it was given up
         call.start = time.perf_counter()
-        if not call.context.cancelled:
-            _compute(call)
         try:
-            self._loop.call_soon_threadsafe(self._finish, call)
-        except RuntimeError:
-            pass  # the loop has ended, and with it the process
+            if not call.context.cancelled:
+                _compute(call)
+        finally:  # without memory not even the error has an answer
+            with suppress(RuntimeError):  # the loop has ended, and with it the process
+                self._loop.call_soon_threadsafe(self._finish, call)
 
     def _finish(self, call: PendingCall) -> None:
         if call.is_pooled:
@@ -167,9 +164,10 @@ class CallPool:
             call.answer = messages.cancelled(call.message.request_id)
             call.pieces = call.encode(call.answer)
         if call.answer is None:
+            is_tried = call.context.may_block
             call.context.may_block = True
             call.is_pooled = False
-            if not self._start_thread(call):
+            if is_tried or not self._start_thread(call):
                 self._metrics.add("running", -1)
                 self._refuse(call)
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
     from eyespan.extras.http.notify import Notifier
     from eyespan.extras.http.reload import Keeper
+
+
+STACK_BYTES = 1 << 20
+"""The stack of a thread. The usual 8 MB of a hundred calls that wait for a store would be all that a server may map."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,7 @@ class _Loop(asyncio.SelectorEventLoop):  # on Windows the default one cannot wat
 
 def run_worker(setup: WorkerSetup, signals: StopSignals, parent_fd: int | None) -> int:
     """Serve the socket until a signal arrives, or until the pipe `parent_fd` closes. Returns the exit status."""
+    threading.stack_size(STACK_BYTES)
     loop = _Loop()
     server = HttpServer(loop, setup)
     return_free_memory(loop)
