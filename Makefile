@@ -95,8 +95,7 @@ images: browser  ## the images of the page in docs/images, as the tests in Chrom
 	@cd build/screenshots && cp view-start-1280-light.png $(CURDIR)/docs/images/view-start.png && \
 		cp view-preview-1280-light.png $(CURDIR)/docs/images/view-preview.png && \
 		cp view-activity-1280-light.png $(CURDIR)/docs/images/view-activity.png && \
-		cp view-why-1280-light.png $(CURDIR)/docs/images/view-why.png && \
-		cp view-preview-390-dark.png $(CURDIR)/docs/images/view-narrow-dark.png
+		cp view-why-1280-light.png $(CURDIR)/docs/images/view-why.png
 
 docs: $(READY)  ## build the site of docs/ into build/site, with strict links; one minute
 	@$(BIN)/python tools/reference.py
