@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
 
 import pytest
 
-from eyespan import Workspace
+from eyespan import Workspace, errors
 from eyespan.context import CallContext
 from eyespan.dialects import dialect_class, dialect_names
 from eyespan.server.service import PLAIN, Service
@@ -84,6 +85,42 @@ def test_a_whole_file_over_the_size_of_the_shipped_product_is_refused(root, dial
     assert not call(root, dialect, {**arguments, "limit": 5}).is_error
     assert not call(root, dialect, {**arguments, "allow_large": True}).is_error
     assert not call(root, "claude", arguments).is_error
+
+
+@pytest.mark.parametrize("dialect", ["claude-upstream", "claude@2.1"])
+def test_the_size_of_a_file_over_the_limit_of_an_answer_is_named_too(root, dialect):
+    (root / "big.txt").write_text("line\n" * 1_000_000)
+    arguments = {"file_path": f"{root}/big.txt"}
+
+    whole = call(root, dialect, arguments)
+    lines = call(root, dialect, {**arguments, "limit": 1_000_000})
+
+    assert whole.text.startswith("File content (4.8MB) exceeds maximum allowed size (256KB). Use offset")
+    assert lines.text.startswith("File content exceeds maximum allowed size: the lines asked for hold more than")
+
+
+OWN_NAMES = {
+    "any",
+    "system",
+    "tool_denied",
+    "numbers_scan_limit",
+    "nul",
+    "directory",
+    "pipe",
+    "socket",
+    "device",
+    "link",
+}
+
+
+@pytest.mark.parametrize("dialect", dialect_names())
+def test_every_text_of_an_error_is_of_an_error_that_exists(root, dialect):
+    classes = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.ReadError)]
+    known = {one.code for one in classes} | OWN_NAMES | set(errno.errorcode.values())
+    with Workspace(root) as workspace:
+        names = [name for tool in workspace.toolset(dialect) for name in getattr(tool.dialect, "error_texts", {})]
+
+    assert [name for name in names if name not in known and not name.startswith(("binary_", "unreadable_"))] == []
 
 
 @pytest.mark.parametrize("dialect", ["claude-upstream", "claude@2.1"])

@@ -122,7 +122,7 @@ class Claude(TableDialect):
             "appropriate tools for binary file analysis.",
             "unreadable_pdf": "This PDF cannot be read: {reason}",
             "unreadable": "This {kind} cannot be read: {reason}",
-            "windowtoo_large": "File content exceeds maximum allowed size: {reason}. Use offset and limit to read a "
+            "window_too_large": "File content exceeds maximum allowed size: {reason}. Use offset and limit to read a "
             "part of it.",
             "outside_root": "Access denied: the file is outside the folders that may be read.",
             "tool_denied": "Access denied: this tool is denied by policy.",
@@ -175,6 +175,10 @@ class Claude(TableDialect):
         size = opened.facts.size_bytes
         if self.trusts_pdf_names and path.lower().endswith(".pdf") and size:
             raise errors.Unreadable(path, kind="pdf", reason="not a PDF, despite its name")
+        most = None if call.values.get("allow_large") else self._settings["max_bytes"]
+        is_whole = call["limit"] is None and getattr(call.selection, "first", 0) == 1
+        if most is not None and is_whole and size > most:
+            raise too_large(f"({_size(size)}) exceeds maximum allowed size ({_size(most)})")
         page, document = self.window_of(call, opened)
         measures = self.measures(call, page, opened)
         facts: dict[str, Any] = {"lines_returned": page.count, "truncated": page.more}
@@ -183,7 +187,7 @@ class Claude(TableDialect):
         if not page.count:
             text = EMPTY if page.total == 0 else PAST_END.format(**self.facts(call, page, path))
             return Reply((TextContent(text),), facts, measures=measures)
-        page = self._limited(call, page, size)
+        page = self._limited(call, page)
         measures = self.measures(call, page, opened)
         facts.update(lines_returned=page.count, truncated=page.more)
         texts = [page.body]
@@ -197,13 +201,11 @@ class Claude(TableDialect):
         texts += [f"<system-reminder>{note}</system-reminder>" for note in notes if note]
         return Reply(tuple(map(TextContent, texts)), facts, measures=measures)
 
-    def _limited(self, call: Call, page: Page, size: int) -> Page:
+    def _limited(self, call: Call, page: Page) -> Page:
         """Return a page within the limits on size: without `limit`, the first lines. Raises: BadArguments."""
-        most, most_tokens = self._settings["max_bytes"], self._settings["max_tokens"]
+        most_tokens = self._settings["max_tokens"]
         if call.values.get("allow_large") and most_tokens is not None:
-            most, most_tokens = None, max(LARGE_TOKENS, most_tokens)
-        if most is not None and call["limit"] is None and page.first == 1 and size > most:
-            raise too_large(f"({_kilobytes(size)}) exceeds maximum allowed size ({_kilobytes(most)})")
+            most_tokens = max(LARGE_TOKENS, most_tokens)
         if most_tokens is None or len(page.body) < most_tokens // 2:
             return page
         assert self.gutter is not None
@@ -276,8 +278,9 @@ def too_large(fact: str) -> BadArguments:
     )
 
 
-def _kilobytes(size_bytes: int) -> str:
-    return f"{size_bytes / 1024:.1f}".removesuffix(".0") + "KB"
+def _size(size_bytes: int) -> str:
+    unit, name = (1 << 20, "MB") if size_bytes >= 1 << 20 else (1 << 10, "KB")
+    return f"{size_bytes / unit:.1f}".removesuffix(".0") + name
 
 
 def _is_page(text: str) -> bool:
