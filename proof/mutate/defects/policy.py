@@ -256,17 +256,10 @@ DEFECTS = (
         tests=f"{CONFIG} -k refused",
     ),
     Defect(
-        name="a long number in a configuration is parsed",
+        name="a long key in a configuration is parsed",
         file=f"{SRC}/config.py",
-        old="if len(digits[0]) > MAX_DIGITS:",
-        new="if False:",
-        tests=f"{CONFIG} -k refused",
-    ),
-    Defect(
-        name="a long key of a table in a configuration is parsed",
-        file=f"{SRC}/config.py",
-        old='        if line.lstrip().startswith("["):\n',
-        new="        if False:\n",
+        old='                if key.count(".") >= MAX_KEY_PARTS:\n',
+        new="                if False:\n",
         tests=f"{CONFIG} -k refused",
     ),
     Defect(
