@@ -376,10 +376,6 @@ class Reply:
         are shown, `cut_lines` (how many of them are shortened), `left_out` (the selectors that read on), `total_lines`
         and `file_bytes` of the whole file, `store_requests` and `store_bytes` of a read from a bucket or web server.
         """
-        if len(self.content) == 1 and type(self.content[0]) is TextContent:  # the usual case
-            text = self.content[0].text
-            size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
-            return {"tokens": tokens.estimate(text), "bytes": size, **self.measures}
         texts = [block.text for block in self.content if type(block) is TextContent]
         others = [block for block in self.content if not isinstance(block, TextContent)]
         images = sum([tokens.estimate_image(block.data) for block in others if isinstance(block, ImageContent)])

@@ -10,6 +10,7 @@ import sys
 import time
 from _thread import allocate_lock
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from errno import ENOMEM
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -123,14 +124,23 @@ class Opened:
         """
         before_bytes = context.memory.loan_start()
         try:
-            name = self.kind.reader
-            reader: Any = _readers[name] if name in _readers else _reader(self.kind)
-            document: Document = reader.read(self, selection, context)
-            if not isinstance(document, Document):
-                raise TypeError(f"{name}.read returned no Document")
-            return document
-        except BaseException as error:
+            with self._named_failures():
+                name = self.kind.reader
+                reader: Any = _readers[name] if name in _readers else _reader(self.kind)
+                document: Document = reader.read(self, selection, context)
+                if not isinstance(document, Document):
+                    raise TypeError(f"{name}.read returned no Document")
+                return document
+        except BaseException:
             context.memory.end_loan(before_bytes)
+            raise
+
+    @contextmanager
+    def _named_failures(self) -> Iterator[None]:
+        """Give the errors of a reader the path of the file, and make errors of a read of its other exceptions."""
+        try:
+            yield
+        except BaseException as error:
             failure = None if self._is_named(error) else self._failure(error)
             try:
                 if failure is None:
@@ -199,19 +209,11 @@ class Opened:
             self.context.renew()
 
     def _stream_now(self, selection: Selection, context: CallContext) -> Iterator[Part]:
-        try:
+        with self._named_failures():
             stream = getattr(_reader(self.kind), "stream", None)
             if stream is not None:
                 yield from stream(self, selection, context)
                 return
-        except Exception as error:
-            failure = None if self._is_named(error) else self._failure(error)
-            try:
-                if failure is None:
-                    raise
-                raise failure from (None if isinstance(error, UNLOADED) else error)
-            finally:
-                del failure  # its traceback holds this frame
         yield from self.read_now(selection, context).parts
 
     def outline(self, *, is_courtesy: bool = False) -> Outline:

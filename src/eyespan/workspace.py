@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from eyespan import plugins
@@ -26,6 +27,18 @@ if TYPE_CHECKING:
 
 HOST = "host"
 """The settings of all dialects, among those of each dialect."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Setup:
+    """What a workspace is made of, beside its roots."""
+
+    policy: Policy
+    backend: str
+    deadline_seconds: float | None
+    settings: Mapping[str, Mapping[str, Any]]
+    ignore: bool
+    path_map: PathMap
 
 
 class Workspace:
@@ -68,27 +81,19 @@ class Workspace:
         policy = policy or Policy()
         if config is not None:
             policy = policy.with_rules(config.deny)
-        self._set(opened, policy, backend, deadline_seconds, {}, ignore, path_map)
+        self._set(opened, _Setup(policy, backend, deadline_seconds, {}, ignore, path_map))
 
-    def _set(
-        self,
-        roots: tuple[Root, ...],
-        policy: Policy,
-        backend: str,
-        deadline_seconds: float | None,
-        settings: Mapping[str, Mapping[str, Any]],
-        ignore: bool,
-        path_map: PathMap,
-    ) -> None:
-        self.policy = policy
-        self.backend = backend
-        self.deadline_seconds = deadline_seconds
-        self.settings = settings
+    def _set(self, roots: tuple[Root, ...], setup: _Setup) -> None:
+        self._setup = setup
+        self.policy = setup.policy
+        self.backend = setup.backend
+        self.deadline_seconds = setup.deadline_seconds
+        self.settings = setup.settings
         """Settings by dialect, from a configuration file; those given to `tool` take precedence."""
-        self.path_map = path_map
+        self.path_map = setup.path_map
         """The directories of the host that stand for local ones."""
         self.roots = roots
-        self.guard = Guard(roots, policy, backend, ignore=ignore)
+        self.guard = Guard(roots, setup.policy, setup.backend, ignore=setup.ignore)
         self._engines: list[Engine] = []
 
     @property
@@ -153,9 +158,9 @@ class Workspace:
             # Rules of the host are relative to its root, and must hold in the directories that the file chose.
             places = [(root.canonical, one) for root in opened.roots for one in outer if _is_below(root.canonical, one)]
             rules = NarrowedPolicy(rules, {root: (one, root[len(one) :].strip("/")) for root, one in places})
-        ignore = ignore and config.ignore
         path_map = PathMap({**config.map, **opened.path_map.directories})
-        opened._set(opened.roots, rules, backend, deadline_seconds, config.settings, ignore, path_map)
+        ignore = ignore and config.ignore
+        opened._set(opened.roots, _Setup(rules, backend, deadline_seconds, config.settings, ignore, path_map))
         return opened
 
     def narrowed(self, directories: Sequence[str | os.PathLike[str]]) -> Workspace:
@@ -184,10 +189,7 @@ class Workspace:
                     opened.append(open_roots([root.path], self.deadline_seconds)[0])
         if not opened:
             raise ValueError("none of the directories is below a root of this workspace")
-        made = Workspace.__new__(Workspace)
-        policy = NarrowedPolicy(self.policy, places)
-        made._set(tuple(opened), policy, *self._settings())
-        return made
+        return _made(tuple(opened), replace(self._setup, policy=NarrowedPolicy(self.policy, places)))
 
     def tool(self, dialect: str | type[Dialect], **settings: Any) -> Tool:
         """Return the read tool in a dialect, with settings of that dialect: its name, `module:Class` or its class.
@@ -222,9 +224,7 @@ class Workspace:
 
     def excluding(self, patterns: Iterable[str]) -> Workspace:
         """Return a workspace of the same roots with further deny rules."""
-        made = type(self).__new__(type(self))
-        made._set(self.roots, self.policy.with_rules(patterns), *self._settings())
-        return made
+        return _made(self.roots, replace(self._setup, policy=self.policy.with_rules(patterns)))
 
     def read_many(
         self,
@@ -280,13 +280,8 @@ class Workspace:
 
     __deepcopy__ = __copy__
 
-    def _settings(self) -> tuple[str, float | None, Mapping[str, Mapping[str, Any]], bool, PathMap]:
-        """Return what another workspace with these settings needs, besides the roots and the policy."""
-        return self.backend, self.deadline_seconds, self.settings, self.guard.ignore, self.path_map
-
     def __reduce__(self) -> tuple[Any, ...]:
-        paths = [root.address for root in self.roots]
-        return _reopen, (paths, self.policy, *self._settings())
+        return _reopened, ([root.address for root in self.roots], self._setup)
 
     def __repr__(self) -> str:
         return f"Workspace({', '.join(repr(root.path) for root in self.roots)})"
@@ -296,19 +291,14 @@ def _is_below(path: str, root: str) -> bool:
     return os.path.commonpath([path, root]) == root
 
 
-def _reopen(
-    paths: list[str],
-    policy: Policy,
-    backend: str,
-    deadline_seconds: float | None,
-    settings: Mapping[str, Mapping[str, Any]],
-    ignore: bool,
-    path_map: PathMap,
-) -> Workspace:
+def _made(roots: tuple[Root, ...], setup: _Setup) -> Workspace:
     workspace = Workspace.__new__(Workspace)
-    opened = open_roots(paths, deadline_seconds)
-    workspace._set(opened, policy, backend, deadline_seconds, settings, ignore, path_map)
+    workspace._set(roots, setup)
     return workspace
+
+
+def _reopened(paths: list[str], setup: _Setup) -> Workspace:
+    return _made(open_roots(paths, setup.deadline_seconds), setup)
 
 
 def _load_config(roots: Sequence[Root], path: str | None, deadline_seconds: float | None) -> Config | None:

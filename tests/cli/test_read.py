@@ -13,7 +13,6 @@ import pytest
 
 from eyespan.cli import target_printer
 from eyespan.cli.main import main
-from eyespan.context import CallContext
 from eyespan.lines import index
 from eyespan.memory import Ledger
 from eyespan.source import Source
@@ -241,15 +240,14 @@ def test_documents_can_be_shown_raw_and_pages_as_documents(eyespan):
 
 def test_progress_renews_the_deadline():
     clock = Clock()
-    watch = target_printer.Progress("big.log", 60.0)
-    watch.context = CallContext(10, ledger=Ledger(clock))
+    context = target_printer.renewing_context(10, Ledger(clock))
 
     clock.now += 3
-    watch(target_printer.RENEWING_BYTES - 1, 1 << 40)
-    before = watch.context.left()
-    watch(target_printer.RENEWING_BYTES, 1 << 40)
+    context.advance(target_printer.RENEWING_BYTES - 1, 1 << 40)
+    before = context.left()
+    context.advance(target_printer.RENEWING_BYTES, 1 << 40)
 
-    assert (before, watch.context.left()) == (7, 10)
+    assert (before, context.left()) == (7, 10)
 
 
 def test_a_directory_is_listed(directory, eyespan):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ from eyespan.context import CallContext
 from eyespan.dialects.json_lines import JsonLines
 from eyespan.dialects.pieces import as_char_range, cut_out
 from eyespan.dialects.terminal import MAX_LINE_CHARS, Terminal
-from eyespan.escape import visible
+from eyespan.memory import Ledger
 from eyespan.model import DocumentOptions, Limits, Lines, NotebookOptions, Part, ReadRequest, TextPart
 from eyespan.opened import Opened
 from eyespan.selectors import Place, Ranges, Target, readings, resolve, write_range, write_target
@@ -72,8 +71,9 @@ class TargetPrinter:
     def _show_named(self, text: str, label: str, headed: bool) -> bool:
         near: list[str] = []
         try:
-            with Progress(label, self.workspace.engine.deadline_seconds) as progress, ExitStack() as stack:
-                shows = _Argument(self, label, progress, stack, near).understand(text)
+            context = renewing_context(self.workspace.engine.deadline_seconds)
+            with ExitStack() as stack:
+                shows = _Argument(self, label, context, stack, near).understand(text)
                 for show in shows:
                     show(headed or len(shows) > 1)
         except errors.ReadError as error:
@@ -108,12 +108,12 @@ class _Argument:
     """One argument: finds what it means, and opens the files. `stack` closes them."""
 
     def __init__(
-        self, reader: TargetPrinter, label: str, progress: Progress, stack: ExitStack, near: list[str]
+        self, reader: TargetPrinter, label: str, context: CallContext, stack: ExitStack, near: list[str]
     ) -> None:
         self._reader = reader
         self._engine = reader.workspace.engine
         self._label = label
-        self._progress = progress
+        self._context = context
         self._stack = stack
         self._near = near
 
@@ -136,7 +136,7 @@ class _Argument:
 
         if not forgiving.may_forgive(failure):
             raise failure
-        suggestions = Suggestions(self._engine, self._progress.context)
+        suggestions = Suggestions(self._engine, self._context)
         try:
             located, missing = forgiving.forgive(
                 text,
@@ -150,7 +150,6 @@ class _Argument:
             if forgiving.is_vague(better) and not isinstance(better, errors.OutsideRoot):
                 self._near += suggestions.near(forgiving.likely_path(readings(text)))[:MAX_NEAR]
             raise better from None
-        self._progress.clear()
         print_note(self._label, forgiving.describe_reading([target for target, _ in located], missing))
         return [show for _, show in located]
 
@@ -195,8 +194,7 @@ class _Argument:
             member=target.member,
             revision=target.revision,
         )
-        context = self._progress.context
-        return self._anywhere(target.path, lambda path: self._engine.open(replace(request, path=path), context))
+        return self._anywhere(target.path, lambda path: self._engine.open(replace(request, path=path), self._context))
 
     def _anywhere(self, path: str, take: Callable[[str], T]) -> T:
         """Return the result of `take` for a path, also for one such as `../x` if every file may be read."""
@@ -218,7 +216,7 @@ class _Argument:
 
     def _list(self, path: str, name: str, headed: bool) -> None:
         """Show the names in a directory. Raises: ReadError."""
-        listing = self._anywhere(path, lambda path: self._engine.list(path, self._progress.context))
+        listing = self._anywhere(path, lambda path: self._engine.list(path, self._context))
         if headed:
             self._reader.printer.header(self._reader.workspace.path_map.outward(name))
         self._reader.printer.listing(listing)
@@ -229,7 +227,7 @@ class _Argument:
 
         path = target.path.rstrip("/") or "/"
         below = searches.files_like if "*" in path else searches.files_below
-        context = self._progress.context
+        context = self._context
         end = context.now() + searches.MAX_SECONDS
         count = 0
         unread: list[str] = []
@@ -263,7 +261,6 @@ class _Argument:
             printer.colored_lines = plugins.load(plugins.own("COLORS")[0])(opened) if is_colored else {}
         encoding = ""
         for wanted, part in parts:
-            self._progress.clear()
             if isinstance(part, TextPart) and not part.line_count:
                 if part.total_lines:
                     raise errors.PastEnd("", part="line", wanted=wanted, document="the file", total=part.total_lines)
@@ -279,42 +276,15 @@ class _Argument:
             printer.part(part)
 
 
-class Progress:
-    """A bar on standard error, once a scan takes longer than a second and a person is watching."""
+def renewing_context(deadline_seconds: float | None, ledger: Ledger | None = None) -> CallContext:
+    """Return the context of a read whose time starts again with enough progress."""
+    renewed_bytes = 0
 
-    def __init__(self, name: str, deadline_seconds: float | None) -> None:
-        self._name = name
-        self._is_shown = False
-        self._is_on = sys.stderr.isatty()
-        self._start = time.monotonic()
-        self._renewed_bytes = 0
-        self.context = CallContext(deadline_seconds, self)
-        """Of the read that is watched; with enough progress its time starts anew."""
+    def on_progress(done_bytes: int, total_bytes: int) -> None:
+        nonlocal renewed_bytes
+        if not 0 <= done_bytes - renewed_bytes < RENEWING_BYTES:
+            renewed_bytes = done_bytes
+            context.renew()
 
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.clear()
-
-    def __call__(self, done_bytes: int, total_bytes: int) -> None:
-        if not 0 <= done_bytes - self._renewed_bytes < RENEWING_BYTES:
-            self._renewed_bytes = done_bytes
-            self.context.renew()
-        now = time.monotonic()
-        if not self._is_on or total_bytes <= 0 or now - self._start < 1.0:
-            return
-        self._start = now - 0.9  # ten times a second
-        share = min(1.0, done_bytes / total_bytes)
-        bar = "█" * int(share * 30)
-        megabytes = f"{done_bytes / 1e6:,.0f} of {total_bytes / 1e6:,.0f} MB"
-        sys.stderr.write(f"\r\x1b[K{visible(self._name)[:40]} {bar:·<30} {share:4.0%}  {megabytes}")
-        sys.stderr.flush()
-        self._is_shown = True
-
-    def clear(self) -> None:
-        """Remove the bar."""
-        if self._is_shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-            self._is_shown = False
+    context = CallContext(deadline_seconds, on_progress, ledger=ledger)
+    return context

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
-from eyespan.context import CallContext
+from eyespan.context import CallContext, WouldBlock
+from eyespan.engine import Engine
 from eyespan.recorder import Recorder
 from eyespan.server.audit import warn
 from eyespan.server.mcp_names import INTERNAL_ERROR, RpcError
@@ -54,29 +57,35 @@ class AuditTrail:
             return not self._is_required
         return True
 
-    def note_names(
-        self,
-        recorder: Recorder,
-        context: CallContext,
-        *,
-        caller: str,
-        dialect: str,
-        path: str,
-        names: Sequence[str],
-        seconds: float,
-    ) -> None:
-        """Write the line of a listing. Raises: RpcError, if the names may not be given without it."""
-        facts = {"path": path, "canonical": recorder.listed, "mtime_ns": None, "range": None, "rule": recorder.rule}
-        is_noted = self.note(
-            facts,
-            context,
-            caller=caller,
-            dialect=dialect,
-            is_read=recorder.list_error is None,
-            size_bytes=sum(len(name.encode("utf-8", "surrogatepass")) for name in names),
-            tokens=0,
-            code=recorder.list_error,
-            seconds=seconds,
-        )
-        if not is_noted:
-            raise RpcError(INTERNAL_ERROR, "the audit log cannot be written, so directories cannot be listed")
+    @contextmanager
+    def noting_names(
+        self, engine: Engine, context: CallContext, *, caller: str, dialect: str, path: str
+    ) -> Iterator[tuple[Recorder, list[str]]]:
+        """Write the line of a block that looks at names by the recorder and adds those that it found to the list.
+
+        Raises: RpcError, if the names may not be given without the line.
+        """
+        recorder = Recorder(engine)
+        names: list[str] = []
+        start = time.perf_counter()
+        is_repeated = False
+        try:
+            yield recorder, names
+        except WouldBlock:
+            is_repeated = True  # the transport repeats the call in a thread, and that one is logged
+            raise
+        finally:
+            context.finish()
+            facts = {"path": path, "canonical": recorder.listed, "mtime_ns": None, "range": None, "rule": recorder.rule}
+            if not is_repeated and not self.note(
+                facts,
+                context,
+                caller=caller,
+                dialect=dialect,
+                is_read=recorder.list_error is None,
+                size_bytes=sum(len(name.encode("utf-8", "surrogatepass")) for name in names),
+                tokens=0,
+                code=recorder.list_error,
+                seconds=time.perf_counter() - start,
+            ):
+                raise RpcError(INTERNAL_ERROR, "the audit log cannot be written, so directories cannot be listed")

@@ -86,21 +86,11 @@ class Resources:
             raise RpcError(INVALID_PARAMS, "argument.value must be a string")
         if argument.get("name") != "path":
             return {"completion": {"values": [], "total": 0, "hasMore": False}}
-        recorder = Recorder(self._workspace.engine)
-        start = time.perf_counter()
-        try:
+        engine = self._workspace.engine
+        with self._trail.noting_names(engine, context, caller=caller, dialect="completion", path=value) as noted:
+            recorder, names = noted
             completion = resource.complete(recorder, value, context)
-        finally:
-            context.finish()
-        self._trail.note_names(
-            recorder,
-            context,
-            caller=caller,
-            dialect="completion",
-            path=value,
-            names=completion["values"],
-            seconds=time.perf_counter() - start,
-        )
+            names += completion["values"]
         return {"completion": completion}
 
 

@@ -7,11 +7,11 @@ dialects and the audit log are the same.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
-from eyespan.context import CallContext, WouldBlock
+from eyespan.context import CallContext
 from eyespan.errors import ReadError
 from eyespan.extras.http.page import api
 from eyespan.extras.http.page.activity import summary
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from eyespan.server.service import Service
 
 
-T = TypeVar("T")
 Found = list[str]
 """The names that a call has found."""
 
@@ -75,15 +74,13 @@ class CallerBackend:
         return self._service.toolsets()
 
     def list(self, path: str, context: CallContext) -> Listing:
-        def look(recorder: Recorder, names: Found) -> Listing:
+        with self._noting(path, context) as (recorder, names):
             listing = recorder.list(path, context, hides_ignored=True)
             names += [entry.name for entry in listing.entries]
             return listing
 
-        return self._noted(path, context, look)
-
     def survey(self, path: str, context: CallContext) -> Survey:
-        def look(recorder: Recorder, names: Found) -> Survey:
+        with self._noting(path, context) as (recorder, names):
             try:
                 survey = recorder.explore(path, lambda _: {}, lambda *_: None, 0, context)
             except ReadError as error:
@@ -93,31 +90,9 @@ class CallerBackend:
             names += survey.directories
             return survey
 
-        return self._noted(path, context, look)
-
-    def _noted(self, path: str, context: CallContext, look: Callable[[Recorder, Found], T]) -> T:
-        """Look at names, and write the line of the audit log with those that were found. Raises: what `look` raises."""
-        recorder = Recorder(self._service.workspace.engine)
-        start = time.perf_counter()
-        names: Found = []
-        would_block = False
-        try:
-            return look(recorder, names)
-        except WouldBlock:
-            would_block = True  # the transport repeats the call in a thread, and that one is logged
-            raise
-        finally:
-            context.finish()
-            if not would_block:
-                self._service.trail.note_names(
-                    recorder,
-                    context,
-                    caller=self._caller,
-                    dialect="view",
-                    path=path,
-                    names=names,
-                    seconds=time.perf_counter() - start,
-                )
+    def _noting(self, path: str, context: CallContext) -> AbstractContextManager[tuple[Recorder, Found]]:
+        engine = self._service.workspace.engine
+        return self._service.trail.noting_names(engine, context, caller=self._caller, dialect="view", path=path)
 
     def call(self, tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Recorder | None]:
         return self._service.reply(tool, arguments, self._caller, context)
