@@ -35,6 +35,17 @@ def test_every_line_of_a_log_is_shown_or_named(tmp_path, budget):
 
 
 @pytest.mark.parametrize(
+    ("failures", "note"), [([], "0 of 0"), ([700, 2500, 2501], "3 of 3"), (range(1000, 1200), "4 of 200")]
+)
+def test_the_note_of_a_log_counts_the_lines_with_errors(tmp_path, failures, note):
+    (tmp_path / "app.log").write_text(log(5000, failures))
+    with Workspace(tmp_path) as workspace:
+        reply = workspace.tool("native").call({"files": "app.log", "budget": 1000})
+
+    assert f"a log: its first and last lines, and {note} lines with errors between them" in reply.text
+
+
+@pytest.mark.parametrize(
     ("name", "settings", "count"), [("app.log", {}, 30), ("app.txt", {}, 5000), ("app.log", {"fold": False}, 5000)]
 )
 def test_short_logs_other_texts_and_unfolded_ones_start_at_the_first_line(tmp_path, name, settings, count):
