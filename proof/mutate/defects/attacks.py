@@ -245,4 +245,25 @@ DEFECTS = (
         new="0 < len(names[0])",
         tests="tests/extras/http/test_cancellation.py -k key",
     ),
+    Defect(
+        name="attack: the stacks of threads are too small for deep values",
+        file=f"{SRC}/extras/http/http_worker.py",
+        old="STACK_BYTES = 1 << 20",
+        new="STACK_BYTES = 64 << 10",
+        tests="tests/extras/http/test_connection.py -k deep",
+    ),
+    Defect(
+        name="attack: a token has other blanks around it",
+        file=f"{SRC}/extras/http/checks.py",
+        old='token.strip(" \\t")',
+        new="token.strip()",
+        tests="tests/extras/http/test_checks.py -k around_a_token",
+    ),
+    Defect(
+        name="attack: the request line is of any length",
+        file=f"{SRC}/extras/http/checks.py",
+        old="size_bytes = len(incoming.target) + incoming.header_bytes",
+        new="size_bytes = incoming.header_bytes",
+        tests="tests/extras/http/test_checks.py",
+    ),
 )

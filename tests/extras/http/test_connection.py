@@ -114,6 +114,26 @@ def test_an_answer_that_is_too_large_is_an_error_the_model_understands(place):
     assert "ask for fewer lines" in answer[1]["result"]["content"][0]["text"]
 
 
+def test_deep_arguments_and_files_do_not_end_the_server(place):
+    """The threads of calls have small stacks, and each level of a value may take some of it."""
+    deep = {"list": "[" * 40_000, "object": '{"a":' * 9_000, "expression": "x=" + "(" * 5_000, "quote": ">" * 20_000}
+    for name, text in deep.items():
+        (place / f"{name}.json").write_text(text)
+        (place / f"{name}.py").write_text(text)
+        (place / f"{name}.md").write_text(text)
+    nested = ["a"]
+    for _ in range(900):
+        nested = [nested]
+    given = [*deep.values(), nested, "**?" + "(" * 100 + ")" * 100, "{a," * 80 + "}" * 80]
+    given += [each.name for each in sorted(place.glob("*.*")) if each.stem in deep]
+    server = HttpServer(place, "--dialect", "native")
+
+    statuses = {server.rpc("tools/call", {"name": "read", "arguments": {"files": files}})[0] for files in given}
+
+    assert server.end() == 0
+    assert statuses == {200}
+
+
 @pytest.mark.parametrize("modern", MODERN)
 def test_a_disconnect_stops_the_read(place, slow_call, modern):
     server = HttpServer(place, "--dialect", "codex", "--timeout", "3600")
