@@ -164,7 +164,7 @@ BUDGETS = {
     "languages": (2_480, 2_480),
     "families": (2_280, 2_280),
     "http": (3_685, 3_200),
-    "remote": (1_392, 1_200),
+    "remote": (1_369, 1_200),
     "bulk and hosts": (2_771, 1_500),
     "git": (866, 866),
     "operations": (640, 640),

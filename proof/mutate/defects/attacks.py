@@ -164,15 +164,15 @@ DEFECTS = (
     Defect(
         name="certificates: the name of the host is not compared",
         file=f"{SRC}/extras/remote/web.py",
-        old="            self._ssl.hostname_checks_common_name = False",
-        new="            self._ssl.check_hostname = False",
+        old="        context.hostname_checks_common_name = False",
+        new="        context.check_hostname = False",
         tests=TLS,
     ),
     Defect(
         name="certificates: a common name suffices",
         file=f"{SRC}/extras/remote/web.py",
-        old="            self._ssl.hostname_checks_common_name = False",
-        new="            self._ssl.hostname_checks_common_name = True",
+        old="        context.hostname_checks_common_name = False",
+        new="        context.hostname_checks_common_name = True",
         tests=TLS,
     ),
     Defect(

@@ -92,15 +92,6 @@ class Moto:
         self._server.stop()
 
 
-class MotoGoogle(Moto):
-    """The XML interface of Google by moto: it is that of S3, without signatures."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.environment = {"GOOGLE_BASE_URL": self.environment["AWS_ENDPOINT"], "GOOGLE_SKIP_SIGNATURE": "true"}
-        self.url = f"gs://{BUCKET}"
-
-
 class Program:
     """A server of buckets in a process of its own."""
 
@@ -214,7 +205,6 @@ def _has_module(name: str) -> bool:
 
 _ALL: list[tuple[str, Any, bool]] = [
     ("moto", Moto, _has_module("moto")),
-    ("moto-google", MotoGoogle, _has_module("moto")),
     ("s3rver", S3rver, S3RVER.exists()),
     ("azurite", Azurite, AZURITE.exists()),
 ]

@@ -130,7 +130,8 @@ class RemoteFile(Source):
         self._charge(wanted)
         starts = range(start, start + wanted, RANGE_BYTES)
         with ThreadPoolExecutor(len(starts)) as threads:
-            blocks = list(threads.map(lambda at: self._range(at, start + wanted), starts))
+            all_at_once = threads.map if len(starts) > 1 else map
+            blocks = list(all_at_once(lambda at: self._range(at, start + wanted), starts))
         if start:
             self._blocks |= zip(starts, blocks, strict=True)
         self._charge(0)

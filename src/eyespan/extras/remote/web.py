@@ -18,6 +18,7 @@ import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -181,7 +182,6 @@ class Server:
         self._host = parts.hostname or ""
         self.authority = parts.netloc.lower().removesuffix(":443" if self._is_secure else ":80")
         """Host and port as they stand in requests."""
-        self._ssl: ssl.SSLContext | None = None
 
     def get(
         self,
@@ -355,53 +355,31 @@ class Server:
 
     def connect(self, asked: str = "") -> socket.socket:
         """Connect, with TLS if the server has it. Raises: OSError, StoreFailure."""
-        if not self._is_secure:
-            return self.connect_plain(asked)
-        failure: OSError | None = None
-        for connected in self._connections(asked):
-            try:
-                return self._ssl_context().wrap_socket(connected, server_hostname=self._host)
-            except OSError as error:
-                connected.close()
-                if isinstance(error, ssl.SSLCertVerificationError):
-                    raise
-                failure = error
-            except BaseException:
-                connected.close()
-                raise
-        raise failure or OSError("the host has no address")
+        connected = self.connect_plain(asked)
+        return self._ssl.wrap_socket(connected, server_hostname=self._host) if self._is_secure else connected
 
     def connect_plain(self, asked: str = "") -> socket.socket:
-        """Connect without TLS. Raises: OSError, StoreFailure."""
-        return next(self._connections(asked))
-
-    def _connections(self, asked: str) -> Iterator[socket.socket]:
-        """Yield connections to the addresses of the host: to those that were checked, not to those of a second lookup.
+        """Connect without TLS, to an address that was checked, not to one of a second lookup.
 
         In a sandbox, another process looks the host up, checks its addresses and connects.
-        Raises: OSError if no address is left, StoreFailure.
+        Raises: OSError, StoreFailure.
         """
         if self._connector is not None:
-            yield _connected_by(self._connector, self._host, self._port, self.name, asked)
-            return
+            return _connected_by(self._connector, self._host, self._port, self.name, asked)
         addresses = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
         if not self._may_be_metadata and any(is_metadata(str(address[0])) for *_, address in addresses):
             raise StoreFailure(asked, f"{self.name} is an address of cloud metadata, which is never read")
-        failure: OSError | None = None
+        failure = OSError("the host has no address")
         for kind, _, protocol, _, address in addresses[:MAX_ADDRESSES]:
             connected = socket.socket(kind, socket.SOCK_STREAM, protocol)
             connected.settimeout(REQUEST_SECONDS)
             try:
                 connected.connect(address)
+                return connected
             except OSError as error:
                 connected.close()
                 failure = error
-                continue
-            except BaseException:
-                connected.close()
-                raise
-            yield connected
-        raise failure or OSError("the host has no address")
+        raise failure
 
     def close(self) -> None:
         """Close the idle connections."""
@@ -411,11 +389,11 @@ class Server:
     def __del__(self) -> None:
         self.close()
 
-    def _ssl_context(self) -> ssl.SSLContext:
-        if self._ssl is None:
-            self._ssl = ssl.create_default_context()
-            self._ssl.hostname_checks_common_name = False  # a certificate lists the names of its hosts
-        return self._ssl
+    @cached_property
+    def _ssl(self) -> ssl.SSLContext:
+        context = ssl.create_default_context()
+        context.hostname_checks_common_name = False  # a certificate lists the names of its hosts
+        return context
 
 
 class WebStore(Store):
