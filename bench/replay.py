@@ -1,15 +1,18 @@
 """Replay the reads of stored agent runs through the dialects, and count tokens and calls.
 
     pip install bpe-openai                       # the o200k vocabulary; without it tokens are estimated
-    python bench/replay.py RUNS REPOSITORY...    # RUNS: *.traj.json of mini-swe-agent; the tasks' git directories
+    python bench/replay.py RUNS REPOSITORY...    # RUNS: *.traj.json of mini-swe-agent, *.traj of SWE-agent and CodeR;
+                                                 # the tasks' git directories
 
 A run is a list of shell commands with their output. The commit that a run started from is found by its patch: the
 parent of the commit that replaces the patched blob. A command counts as a read if its output equals the lines of that
-commit (`cat`, `head`, `sed -n`, also through `nl` or `cat -n`), so nothing depends on what a model would do. Each read
-is made again in every dialect, one tool for each run, and costs its arguments and its answer.
+commit (`cat`, `head`, `sed -n`, also through `nl` or `cat -n`; the window of `open`, `goto`, `scroll_down`), so nothing
+depends on what a model would do. Each read is made again in every dialect, one tool for each run, and costs its
+arguments and its answer.
 
-A pair is a search for a definition (`grep -n "def name" file`) followed by a read of that file. `native` answers it by
-`file::name`. If the lines that were read of the definition are folded away, the call that opens the gaps counts, too.
+A pair is a search for a definition (`grep -n "def name" file`, `search_file name`) followed by a read of that file.
+`native` answers it by `file::name`. If the lines that were read of the definition are folded away, the call that opens
+the gaps counts, too.
 Nothing of a run is written anywhere.
 """
 
@@ -41,6 +44,8 @@ _READ = re.compile(
 )
 _SEARCH = re.compile(r"grep (?:-\w+ )*-?n?\w* ?['\"]?\^?\s*(?:def|class) (?P<name>\w+)[^|;&]*? (?P<path>[\w./-]+)")
 _NUMBER = re.compile(r"^ *\d+\t")
+_WINDOW = re.compile(r"\[File: /[^/\s]+/(?P<path>\S+) \(\d+ lines total\)\]\n(?P<lines>.*)", re.DOTALL)
+_SEARCH_COMMAND = re.compile(r"(?:search_file|search_dir|grep -\w+) [\"']?(?:def |class )?(?P<name>\w+)")
 
 
 @dataclass(frozen=True)
@@ -79,17 +84,22 @@ def load_run(path: Path, repositories: dict[str, Path]) -> Run | None:
     files: dict[str, str] = {}
     reads: list[Read] = []
     before: tuple[str, str, str] | None = None
-    for command, output in commands(stored["messages"]):
-        found = read_of(command, output, lambda path: text_at(repository, commit, path))
-        search = _SEARCH.match(command)
+    if "messages" in stored:
+        steps, reader, searches = list(commands(stored["messages"])), read_of, _SEARCH
+    else:
+        steps = [(step["action"].strip(), step["observation"]) for step in stored["trajectory"]]
+        reader, searches = window_of, _SEARCH_COMMAND
+    for command, output in steps:
+        found = reader(command, output, lambda path: text_at(repository, commit, path))
+        search = searches.match(command)
         if found is not None:
             read, files[read.path] = found
-            if before is not None and before[0] == read.path:
+            if before is not None and before[0] in (read.path, ""):
                 read = replace(read, search=before[1:])
             reads.append(read)
             before = None
         elif search is not None:
-            before = (plain(search["path"]), search["name"], output)
+            before = (plain(search.groupdict().get("path", "")), search["name"], output)
     return Run(name, tuple(reads), files) if reads else None
 
 
@@ -123,6 +133,19 @@ def read_of(command: str, output: str, text_of: Callable[[str], str | None]) -> 
     if first > last or [line.rstrip() for line in shown[:-1]] != [line.rstrip() for line in lines[first - 1 : last]]:
         return None
     return Read(path, first, last, is_whole=bool(match["cat"])), text
+
+
+def window_of(command: str, output: str, text_of: Callable[[str], str | None]) -> tuple[Read, str] | None:
+    """Return the window that a command of SWE-agent showed and the text of the file, if it equals these lines."""
+    window = _WINDOW.search(output)
+    text = text_of(window["path"]) if window and command.startswith(("open ", "goto ", "scroll_")) else None
+    if window is None or text is None:
+        return None
+    lines = text.split("\n")
+    shown = [(int(number), line) for number, line in re.findall(r"^(\d+):(.*)$", window["lines"], re.MULTILINE)]
+    if not shown or any(n > len(lines) or lines[n - 1].rstrip() != line.rstrip() for n, line in shown):
+        return None
+    return Read(window["path"], shown[0][0], shown[-1][0], is_whole=False), text
 
 
 def base_commit(repository: Path, patch: str) -> str | None:
@@ -263,7 +286,7 @@ def main(arguments: list[str]) -> None:
     is_verbose = "-v" in arguments
     where, *repositories = [Path(argument) for argument in arguments if argument != "-v"]
     by_name = {path.parent.name.rpartition("+")[2] if path.name == "repo" else path.name: path for path in repositories}
-    found = [load_run(path, by_name) for path in sorted(where.rglob("*.traj.json"))]
+    found = [load_run(path, by_name) for path in sorted([*where.rglob("*.traj.json"), *where.rglob("*.traj")])]
     runs = [run for run in found if run is not None]
     replay_pairs(runs, is_verbose)
     if not is_verbose:

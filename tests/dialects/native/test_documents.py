@@ -127,7 +127,10 @@ def test_the_outline_of_a_notebook_names_headings_and_definitions(tmp_path):
         native = workspace.tool("native")
         whole = native.call({"files": "a.ipynb", "outline": True}).text.split("\n")
         empty = native.call({"files": "a.ipynb:c3", "outline": True}).text.split("\n")
+        named = [native.call({"files": f"a.ipynb::{name}"}).text for name in ("Gauge.read", "load", "Data", "loa")]
 
+    assert [text.split("/")[0] for text in named[:3]] == ["> a.ipynb:c2:1-6", "> a.ipynb:c2:1-6", "> a.ipynb:c1:1-4"]
+    assert named[3].startswith(">! a.ipynb::loa: no symbol loa found")
     assert whole[1:] == [
         "1\tc1 Tides",
         "\tc1   Data",

@@ -25,7 +25,7 @@ from eyespan.dialects.native.text import FileText, HeldText
 from eyespan.dialects.native.text_items import TextPlan, make_item
 from eyespan.dialects.native.wanted import WHOLE, Wanted, want_ranges
 from eyespan.dialects.pieces import TABLE_ROWS, Choice, choose, pages_of, row_window, symbol_ranges
-from eyespan.errors import Cancelled, NoSuchPart, PastEnd, ReadError, TimedOut
+from eyespan.errors import Cancelled, NoSuchPart, NoSymbol, PastEnd, ReadError, TimedOut
 from eyespan.escape import visible
 from eyespan.model import Content, Document, DocumentOptions, ImageContent, ImagePart, NotebookOptions, NotePart
 from eyespan.opened import Opened
@@ -74,6 +74,9 @@ def plan_document(opened: Opened, target: Target, view: View, *, is_outline: boo
         bare = replace(target, piece=None)
         found, full_name, notes = symbol_ranges(opened, piece.name, write_target(bare))
         return TextPlan(bare, FileText(opened), Wanted(found, symbol=full_name, notes=notes), view.style)
+    if kind.parts == "cells" and isinstance(piece, SymbolPiece):
+        cell = _cell_of(opened, piece.name)
+        return plan_document(opened, replace(target, piece=Cells(cell, cell)), view, is_outline=is_outline)
     is_source = piece is None and kind.is_text and opened.facts.size_bytes <= kind.source_bytes
     if piece is None and kind.parts == "table" and not is_source and not is_outline:
         piece = Named(f"rows 1-{_fitting_rows(opened, view)}")
@@ -162,12 +165,29 @@ def _outline_plan(opened: Opened, bare: Target, choice: Choice, view: View) -> T
     return replace(plan, wanted=replace(plan.wanted, notes=(f"this is the outline: {note}", *plan.wanted.notes)))
 
 
+def _cell_rows(opened: Opened) -> tuple[Document, list[tuple[int, str]]]:
+    """Return the outline of a notebook, and its rows: the number of a cell, and a heading or a definition in it."""
+    document = opened.read(options=DocumentOptions(notebook=NotebookOptions(is_outline=True)))
+    rows = "".join([part.text for part in document.parts if isinstance(part, NotePart)]).split("\n")
+    found = [(re.match(r"c([1-9][0-9]{0,8}) ", row), row) for row in rows]
+    return document, [(int(match[1]), row) for match, row in found if match]
+
+
+def _cell_of(opened: Opened, name: str) -> int:
+    """Return the number of the first cell with a heading or a definition of this name. Raises: NoSymbol."""
+    word = re.compile(rf"(?<!\w){re.escape(name.rpartition('.')[2])}(?!\w)")
+    for cell, row in _cell_rows(opened)[1]:
+        if word.search(row.partition(" ")[2]):
+            return cell
+    raise NoSymbol(opened.request.path, symbol=name, doubt="`outline` lists headings and definitions")
+
+
 def _cells_outline(opened: Opened, text: str) -> Outline | None:
     """Return the headings and definitions of a notebook, each with the lines of its cell in the text of all cells."""
     from eyespan.outline import Outline, Symbol
 
     try:
-        document = opened.read(options=DocumentOptions(notebook=NotebookOptions(is_outline=True)))
+        document, rows = _cell_rows(opened)
     except (errors.SystemFailure, errors.TooMuchMemory):
         return None
     starts = [number for number, line in enumerate(text.split("\n"), 1) if line.startswith('<cell id="')]
@@ -175,10 +195,9 @@ def _cells_outline(opened: Opened, text: str) -> Outline | None:
         return None  # a line of a cell looks like the start of one
     starts.append(text.count("\n") + 1)
     symbols = []
-    for row in "".join([part.text for part in document.parts if isinstance(part, NotePart)]).split("\n"):
-        found = re.match(r"c([1-9][0-9]{0,8}) ", row)
-        if found and int(found[1]) < len(starts):
-            first, last = starts[int(found[1]) - 1], starts[int(found[1])] - 1
+    for cell, row in rows:
+        if cell < len(starts):
+            first, last = starts[cell - 1], starts[cell] - 1
             symbols.append(Symbol(row, row, "heading", line=first, first=first, last=last, depth=0, signature=row))
     return Outline(symbols=tuple(symbols), how="shape", language="", is_complete=True)
 
