@@ -248,7 +248,7 @@ DEFECTS = (
     Defect(
         name="attack: the stacks of threads are too small for deep values",
         file=f"{SRC}/extras/http/http_worker.py",
-        old="STACK_BYTES = 1 << 20",
+        old="STACK_BYTES = 4 << 20",
         new="STACK_BYTES = 64 << 10",
         tests="tests/extras/http/test_connection.py -k deep",
     ),

@@ -124,7 +124,7 @@ def test_deep_arguments_and_files_do_not_end_the_server(place):
     nested = ["a"]
     for _ in range(900):
         nested = [nested]
-    given = [*deep.values(), nested, "**?" + "(" * 100 + ")" * 100, "{a," * 80 + "}" * 80]
+    given = [*deep.values(), "[" * 40_000 + "]", nested, "**?" + "(" * 100 + ")" * 100, "{a," * 80 + "}" * 80]
     given += [each.name for each in sorted(place.glob("*.*")) if each.stem in deep]
     server = HttpServer(place, "--dialect", "native")
 

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from eyespan.extras.http.reload import Keeper
 
 
-STACK_BYTES = 1 << 20
-"""The stack of a thread. The usual 8 MB of a hundred calls that wait for a store would be all that a server may map."""
+STACK_BYTES = 4 << 20
+"""The stack of a thread. The usual 8 MB of a hundred calls that wait for a store would be all that a server may map. On
+Python 3.13 a deep list as JSON takes more than 1 MB before it is an error."""
 
 
 @dataclass(frozen=True, slots=True)
