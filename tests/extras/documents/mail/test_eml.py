@@ -35,6 +35,17 @@ def test_invalid_headers_become_valid_text(tmp_path):
     assert "été" in text(path)
 
 
+TEXT, A = b"Content-Type: text/plain\n\n%b", "Subject: a\n\n"
+IMAGE = "\nAttachments:\n\n- unnamed (image/png, 1 bytes)\n"
+
+
+def parts(kind, *several):
+    """Return a mail with these parts, which may be mails."""
+    sign = b"b%d" % sum(map(len, several))
+    lines = [line for one in several for line in (b"--" + sign, one)]
+    return b"\n".join([b"Subject: a", b"Content-Type: multipart/%b; boundary=%b" % (kind.encode(), sign), b"", *lines])
+
+
 @pytest.mark.parametrize(
     ("data", "markdown"),
     [
@@ -45,6 +56,21 @@ def test_invalid_headers_become_valid_text(tmp_path):
             "Subject: a\n\nAttachments:\n\n- unnamed (application/octet-stream, 4 bytes)\n",
         ),
         (b"Subject: a\nContent-Type: text/html\n\n<p>b</p>", "Subject: a\n\nb\n"),
+        (parts("mixed", TEXT % b"one", b"Content-Type: image/png\n\nx", TEXT % b"two"), f"{A}one\n\ntwo\n{IMAGE}"),
+        (parts("alternative", TEXT % b" ", b"Content-Type: text/html\n\n<p>b</p>"), f"{A}b\n"),
+        (parts("alternative", TEXT % b"b", b"Content-Type: text/html\n\n<p>c</p>"), f"{A}b\n"),
+        (
+            parts("alternative", TEXT % b"b", parts("mixed", b"Content-Type: image/png\n\nx")),
+            f"{A}b\n{IMAGE}",
+        ),
+        (
+            parts("mixed", TEXT % b"one", b"Content-Type: message/rfc822\n\nSubject: c\n\ntwo"),
+            f"{A}one\n\n---\n\nAttached message:\n\nSubject: c\n\ntwo\n",
+        ),
+        (
+            parts("report", TEXT % b"late", b"Content-Type: message/delivery-status\n\nMTA: x\n\nStatus: 5"),
+            f"{A}late\n\nMTA: x\n\nStatus: 5\n",
+        ),
     ],
 )
 def test_mails_of_every_shape(data, markdown):
@@ -54,6 +80,12 @@ def test_mails_of_every_shape(data, markdown):
 def test_a_file_without_headers_is_text_and_a_mail_in_utf_16_a_mail():
     assert shown(b"nothing: here\n\n") == "[not a mail: it has none of the usual headers]\n\nnothing: here\n"
     assert shown("\ufeffSubject: wide\n\nbody\n".encode("utf-16-le")) == "Subject: wide\n\nbody\n"
+
+
+def test_messages_in_messages_end_with_a_note():
+    data = b"Subject: a\nContent-Type: message/rfc822\n\n" * (eml.MAX_DEPTH + 5) + b"Subject: b\n\nend"
+
+    assert shown(data).endswith("\n\n[parts that are nested more than 50 times are left out]\n")
 
 
 def test_binary_data_and_a_large_mail_are_refused(monkeypatch):

@@ -93,6 +93,12 @@ def test_the_separator_is_found(delimiter, tmp_path):
     assert read(tmp_path, "a.csv").extra["delimiter"] == delimiter
 
 
+def test_lines_that_end_with_cr_alone_are_rows(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"name,n\ra,1\rb,2\r")
+
+    assert shown_rows(read(tmp_path, "a.csv").parts[0].text) == [["a", "1"], ["b", "2"]]
+
+
 def test_a_file_without_names_in_its_first_row(tmp_path):
     (tmp_path / "a.tsv").write_text("1\tx\n2\ty\n")
 

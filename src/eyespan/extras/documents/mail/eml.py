@@ -1,4 +1,4 @@
-"""Mails as Markdown: the main headers, the text and a list of attachments."""
+"""Mails as Markdown: the main headers, all texts, the messages that are attached, and a list of other attachments."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ email.message_from_bytes(
 ).as_string()
 
 
+MAX_DEPTH = 50
 MAX_HEADER_CHARS = 8192
 """The standard parser takes minutes for a malicious header of 100 kB."""
 
@@ -78,23 +79,56 @@ def mail_blocks(data: bytes) -> tuple[list[str], int]:
     """
     policy: Any = _Policy()
     message: EmailMessage = email.message_from_bytes(data, policy=policy)
-    headers = [f"{name}: {value}" for name in HEADERS if (value := _header(message, name))]
-    if not headers:
+    blocks = _header_block(message)
+    if not blocks:
         return [], 0
-    blocks = ["\n".join(headers)]
-    attached = []
-    body = message.get_body(("plain", "html"))
-    if body is not None:
-        blocks += _body(body)
-    for part in message.walk():
-        if part is not body and not part.is_multipart() and (part.get_filename() or part.is_attachment()):
-            size = len(part.get_payload(decode=True) or b"")
-            attached.append(
-                f"- {_one_line(part.get_filename() or 'unnamed')} ({part.get_content_type()}, {size} bytes)"
-            )
+    attached: list[str] = []
+    _add_part(message, blocks, attached)
     if attached:
         blocks += ["Attachments:", "\n".join(attached)]
     return blocks, len(attached)
+
+
+def _add_part(part: Any, blocks: list[str], attached: list[str], depth: int = 0) -> None:
+    """Add the texts of a part, and of the messages in it, to `blocks`, and a line for everything else to `attached`."""
+    kind, payload = part.get_content_type(), part.get_payload()
+    if part.get_content_maintype() in ("multipart", "message") and isinstance(payload, list):
+        if depth > MAX_DEPTH:
+            blocks.append(f"[parts that are nested more than {MAX_DEPTH} times are left out]")
+            return
+        others: list[Any] = []
+        if kind == "multipart/alternative":
+            payload, others = _alternatives(payload)
+        elif kind == "message/rfc822":
+            blocks += ["---", "Attached message:", *_header_block(payload[0])]
+        elif kind == "message/delivery-status":
+            blocks += [_one_line(", ".join([f"{name}: {value}" for name, value in one.items()])) for one in payload]
+            return
+        for one in payload:
+            _add_part(one, blocks, attached, depth + 1)
+        for other in others:
+            _add_part(other, [], attached, depth + 1)
+    elif part.get_filename() or part.is_attachment() or part.get_content_maintype() != "text":
+        size = len(part.get_payload(decode=True) or b"")
+        if size or part.get_filename() or part.is_attachment():
+            attached.append(f"- {_one_line(part.get_filename() or 'unnamed')} ({kind}, {size} bytes)")
+    else:
+        blocks += _body(part)
+
+
+def _alternatives(parts: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Return the part to show, plain text if there is some, and those of the others that can have attachments."""
+    plain = [
+        one for one in parts if one.get_content_type() == "text/plain" and (one.get_payload(decode=True) or b"").strip()
+    ]
+    rich = [one for one in parts if one.is_multipart() or one.get_content_type() == "text/html"]
+    main = [*plain, *rich, *parts][:1]
+    return main, [one for one in parts if one not in main and (one.is_multipart() or one.get_filename())]
+
+
+def _header_block(message: EmailMessage) -> list[str]:
+    headers = [f"{name}: {value}" for name in HEADERS if (value := _header(message, name))]
+    return ["\n".join(headers)] if headers else []
 
 
 def _header(message: EmailMessage, name: str) -> str:

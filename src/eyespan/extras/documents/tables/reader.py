@@ -210,6 +210,9 @@ class _Csv:
     def _delimiter(self) -> str:
         """Return the separator that splits the first lines most evenly; tabs for `.tsv` if none does."""
         sample = Transcoder(self._encoding).feed(self._aligned(self._source.first_bytes[len(self._encoding.bom) :]))
+        self._has_only_cr = b"\r" in sample and b"\n" not in sample  # as programs of the old Mac OS write them
+        if self._has_only_cr:
+            sample = sample.replace(b"\r", b"\n")
         lines = sample.decode("utf-8", "replace").split("\n")[:50]
         if len(lines) > 1:
             lines.pop()  # it may be cut
@@ -242,7 +245,8 @@ class _Csv:
             self._context.advance(position, self._source.size_bytes)
             if position > MAX_SCAN_BYTES:
                 raise ScanLimit(self._source.asked, limit_bytes=MAX_SCAN_BYTES)
-            *lines, rest = (rest + transcoder.feed(block, final=not block)).split(b"\n")
+            text = transcoder.feed(block, final=not block)
+            *lines, rest = (rest + (text.replace(b"\r", b"\n") if self._has_only_cr else text)).split(b"\n")
             for line in lines:
                 is_first = not self._row_bytes
                 self._row_bytes += len(line)
