@@ -84,11 +84,11 @@ def load_run(path: Path, repositories: dict[str, Path]) -> Run | None:
     files: dict[str, str] = {}
     reads: list[Read] = []
     before: tuple[str, str, str] | None = None
-    if "messages" in stored:
-        steps, reader, searches = list(commands(stored["messages"])), read_of, _SEARCH
-    else:
+    if "trajectory" in stored:
         steps = [(step["action"].strip(), step["observation"]) for step in stored["trajectory"]]
         reader, searches = window_of, _SEARCH_COMMAND
+    else:
+        steps, reader, searches = list(commands(stored["messages"])), read_of, _SEARCH
     for command, output in steps:
         found = reader(command, output, lambda path: text_at(repository, commit, path))
         search = searches.match(command)
