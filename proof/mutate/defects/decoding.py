@@ -23,7 +23,7 @@ DEFECTS = (
         file=f"{SRC}/lines/window.py",
         old="if len(self.data) + LINE_BYTES * self.line_count > self._max_window_bytes:",
         new="if False:",
-        tests="tests/lines/test_reader.py -k window",
+        tests="tests/lines/test_window.py",
     ),
     Defect(
         name="lines are cut a byte late",
