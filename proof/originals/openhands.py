@@ -107,9 +107,24 @@ _IMAGES = {".png": "image/png", ".gif": "image/gif", ".jpg": "image/jpeg", ".web
 
 
 def _with_slashes(case: Case, own: Answer) -> Answer:
-    """Return a listing in which a backslash in a name is a slash."""
-    is_listing = isinstance(own[1], str) and own[1].startswith("Here's the files")
-    return (own[0], own[1].replace("\\", "/")) if is_listing else own
+    """Return a listing in which a backslash in a name is a slash, and directories outside the root are listed."""
+    lead, _, names = str(own[1]).partition("\n")
+    listed, gap, hidden = names.partition("\n\n")
+    if not lead.startswith("Here's the files"):
+        return own
+    paths = set(listed.split("\n"))
+    for path in [path for path in paths if os.path.islink(path) and os.path.isdir(path)]:
+        paths.remove(path)
+        below = [name for name in os.listdir(path) if not name.startswith("tree") or name == case.root.name]
+        is_first = path.count("/") == lead.partition(" in ")[2].partition(",")[0].count("/") + 1
+        paths |= {f"{path}/", *[f"{path}/{name}{'/' * (name == case.root.name)}" for name in below if is_first]}
+    rows = sorted([path.replace("\\", "/") for path in paths], key=lambda path: path.rstrip("/").split("/"))
+    return own[0], "\n".join([lead, *rows]) + gap + hidden
+
+
+def _lists_outside(case: Case) -> bool:
+    """Return True for a directory outside the root, which has the copies of the tree that rules make."""
+    return BOTH_OUTSIDE.refused is not None and BOTH_OUTSIDE.refused(case) and case.file().is_dir()
 
 
 def _by_suffix(case: Case, own: Answer) -> Answer:
@@ -154,10 +169,13 @@ RULES = (
     Rule("text that is not UTF-8, or holds control characters, is shown, not refused", answer=_refused_as_binary),
     Rule("text that is not UTF-8 is shown, not refused", answer=_refused_by_decoding),
     SURROGATES,
+    Rule("directories outside the roots are not listed", refused_here=_lists_outside),
     Rule("a backslash is part of a name", answer=_with_slashes),
     BOTH_OUTSIDE,
     other_encoding("cp1006"),
     other_encoding("cp1257"),
     other_encoding("cp1250"),
     other_encoding("cp1252"),
+    other_encoding("latin-1"),
+    other_encoding("iso8859-13"),
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 from eyespan.dialects.table import TableDialect
 from proof.originals.child import Child
-from proof.originals.rules import BOTH_OUTSIDE, DOUBLES, GENERAL, SURROGATES, Answer, Case, Rule, javascript
+from proof.originals.rules import BOTH_OUTSIDE, DOUBLES, GENERAL, SURROGATES, Answer, Case, Rule
 from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "pi"
@@ -49,16 +49,8 @@ def _at_sign(case: Case, own: Answer) -> Answer:
     return True, f"ENOENT: no such file or directory, access '{name}'"
 
 
-def _negative(case: Case, own: Answer) -> Answer:
-    """Return what the original makes of a limit below 0: a range that ends before it starts."""
-    limit, offset = case.arguments.get("limit"), case.arguments.get("offset") or 1
-    if own[0] or not isinstance(limit, (int, float)) or limit >= 0 or not isinstance(offset, (int, float)):
-        return own
-    first, total = max(1, int(offset)), case.contents().decode("utf-8", "replace").count("\n") + 1
-    last = first - 1 + int(limit)
-    shown = case.contents().decode("utf-8", "replace").split("\n")[first - 1 : last]
-    end = f"\n\n[{javascript(total - last)} more lines in file. Use offset={javascript(last + 1)} to continue.]"
-    return False, "\n".join(shown) + end
+def _negative(case: Case) -> bool:
+    return float(case.arguments["limit"]) < 0
 
 
 def _wrong(case: Case) -> bool:
@@ -74,7 +66,7 @@ RULES = (
     Rule("fractions and strings that are no whole numbers", refused_here=_wrong),
     Rule("a name with `@` is tried as it is, and from a root on; the `@` is shown", answer=_at_sign),
     DOUBLES,
-    Rule("a negative limit is 0", answer=_negative),
+    Rule("a negative limit is refused", refused_here=_negative),
     Rule("any name that looks the same is read", table={"opened": TableDialect.opened}),
     Rule("a line feed at the end of exactly 2,000 lines is not shown", table={"keeps_last_end": True}),
 )

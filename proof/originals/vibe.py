@@ -109,9 +109,14 @@ def _no_home(case: Case, own: Answer) -> Answer:
     return (True, text) if name.startswith("~") and name[1:2] not in ("", "/") else own
 
 
+def _is_blank(case: Case) -> bool:
+    return str(case.arguments["file_path"]) != str(case.arguments["file_path"]).strip()
+
+
 RULES = (
     WRONG,
     STRICT,
+    Rule("blanks around a path are part of it", refused_here=_is_blank),
     Rule("`~` is a name", refused=lambda case: str(case.arguments["file_path"]).startswith("~")),
     Rule("names with lone surrogates", refused=lambda case: "\ud800" in str(case.arguments["file_path"])),
     OUTSIDE,
@@ -132,4 +137,6 @@ RULES = (
     other_encoding("cp1257"),
     other_encoding("utf-16-be"),
     other_encoding("cp1252"),
+    other_encoding("cp1251"),
+    other_encoding("cp932"),
 )

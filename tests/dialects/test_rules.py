@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import pytest
@@ -33,7 +34,7 @@ def root(tmp_path):
 
 def reply(root, dialect, path, /, **more):
     with Workspace(root) as workspace:
-        tool = workspace.tool(dialect)
+        tool = workspace.toolset(dialect)[0]
         arguments = arguments_of(tool.dialect, path, str(root))
         return tool.call({**arguments, **more})
 
@@ -81,13 +82,91 @@ def test_odd_values_of_every_field_are_answered(root, dialect, value):
     assert wrong == []
 
 
-@pytest.mark.parametrize("dialect", ["kimi@1.52", "deepagents"])
-def test_numbers_in_strings_are_numbers_where_the_program_takes_them(root, dialect):
-    field = dialect_class(dialect).window.first
+def numbers_of(name):
+    """Return the fields of the first tool of a dialect that take a number, and how to put a value into a call."""
+    found = dialect_class(name)()
+    dialect = found.members[0]
+    if name == "cline":
+        return [(one, lambda path, one=one, **more: {"files": [{"path": path, **more}]}) for one in dialect.entry[1:]]
+    numbers = [one for one in dialect.fields if one.type in ("integer", "number")]
+    return [(one, lambda path, dialect=dialect, **more: {dialect.paths.field: path, **more}) for one in numbers]
 
-    assert reply(root, dialect, str(root / "f.txt"), **{field: "1"}) == reply(
-        root, dialect, str(root / "f.txt"), **{field: 1}
-    )
+
+NUMBERS = [
+    pytest.param(name, one, made, id=f"{name}-{one.name}")
+    for name in dialect_names()
+    if all(isinstance(member, TableDialect) for member in dialect_class(name)().members)
+    for one, made in numbers_of(name)
+]
+"""Every argument of every dialect that is a number."""
+
+
+def answer(root, dialect, arguments):
+    with Workspace(root) as workspace:
+        return workspace.toolset(dialect)[0].call(arguments)
+
+
+@pytest.mark.parametrize(("dialect", "field", "made"), NUMBERS)
+@pytest.mark.parametrize(("form", "takes"), [("1", "text"), (1.0, "float"), (True, "bool")])
+def test_another_form_of_a_number_is_taken_where_the_field_says_so(root, dialect, field, made, form, takes):
+    path = str(root / "f.txt")
+    usual = answer(root, dialect, made(path, **{field.name: 1}))
+    other = answer(root, dialect, made(path, **{field.name: form}))
+
+    if takes in field.takes or (takes == "float" and field.is_fraction):
+        assert other.text == usual.text
+    else:
+        assert other.is_error
+
+
+@pytest.mark.parametrize(("dialect", "field", "made"), NUMBERS)
+def test_a_number_that_its_type_does_not_hold_is_refused_and_all_others_are_answered(root, dialect, field, made):
+    path = str(root / "f.txt")
+    for value in (2**53 - 1, 2**53, 2**64, -(2**53)):
+        reply = answer(root, dialect, made(path, **{field.name: value}))
+
+        assert reply.error is None or reply.error.code != "internal"
+        if field.fits and not field.fits[0] <= value <= field.fits[1]:
+            assert reply.is_error
+
+
+@pytest.mark.parametrize(("dialect", "field", "made"), NUMBERS)
+def test_null_is_an_absent_number_where_the_field_takes_it(root, dialect, field, made):
+    path = str(root / "f.txt")
+    absent = answer(root, dialect, made(path))
+    null = answer(root, dialect, made(path, **{field.name: None}))
+
+    if not field.required:
+        assert (null.text == absent.text) is field.takes_null
+
+
+@pytest.mark.parametrize("dialect", TABLES)
+def test_a_mention_is_read_where_the_dialect_has_mentions(root, dialect):
+    with Workspace(root) as workspace:
+        tool = workspace.tool(dialect)
+        arguments = arguments_of(tool.dialect, str(root / "f.txt"), str(root))
+        text = json.dumps(arguments).replace(str(root / "f.txt"), "@f.txt")
+        shown = "first line" in tool.call(json.loads(text)).text
+
+    assert shown is dialect_class(dialect).paths.has_mentions
+
+
+@pytest.mark.parametrize("dialect", dialect_names())
+@pytest.mark.parametrize("arguments", [{}, None, 3, {"unknown": 1}])
+def test_a_call_without_its_arguments_is_an_error_of_the_dialect(root, dialect, arguments):
+    reply = answer(root, dialect, arguments)
+
+    assert (reply.is_error, reply.error.code == "internal") == (True, False)
+
+
+@pytest.mark.parametrize("dialect", dialect_names())
+def test_a_file_of_a_bom_alone_is_answered_without_it_where_boms_are_hidden(root, dialect):
+    (root / "bom.txt").write_bytes(b"\xef\xbb\xbf")
+    member = dialect_class(dialect)().members[0]
+    text = reply(root, dialect, str(root / "bom.txt")).text
+
+    assert not (getattr(member, "hides_bom", False) and "\ufeff" in text)
+    assert "internal" not in text
 
 
 def test_the_root_itself_is_a_dot_in_errors_of_workspace(root):

@@ -205,15 +205,7 @@ class ReadMultipleFiles(_FilesystemTool):
     tool = "read_multiple_files"
     own_paths = r"(?:\A|^---\n).*:(?:$| Error - .*)"
     description = "Reads several files as text, each after its path. One that cannot be read is returned as an error."
-    fields = (
-        Field(
-            "paths",
-            "array",
-            "The files to read, each within the allowed directories",
-            required=True,
-            schema={"minItems": 1},
-        ),
-    )
+    fields = (Field("paths", "array", "The files to read", required=True, schema={"minItems": 1}),)
     paths = Paths("paths")
 
     def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:

@@ -42,6 +42,7 @@ _EXCLUDED_FILES = re.compile(
     r"od[tsp]|py[co])"
 )
 _GLOB = {"type": "string", "minLength": 1}
+_GLOBS = {"items": _GLOB, "minItems": 1}
 _MISSING = "Could not read file because no file was found at the specified path."
 _NOTICE = (
     "\nIMPORTANT: The file content has been truncated.\n"
@@ -131,21 +132,10 @@ class ReadManyFiles(GeminiReadFile):
         "Images, audio and PDFs come only if a glob names them or their suffix."
     )
     fields = (
-        Field(
-            "include",
-            "array",
-            'Globs or paths, as in ["src/**/*.ts", "README.md"].',
-            required=True,
-            schema={"items": _GLOB, "minItems": 1},
-        ),
+        Field("include", "array", 'Globs or paths, as in ["src/**/*.ts"].', required=True, schema=_GLOBS),
         Field("exclude", "array", "Globs of files to leave out.", default=[], schema={"items": _GLOB}),
         Field("recursive", "boolean", "** in a glob decides; kept for hosts.", default=True),
-        Field(
-            "useDefaultExcludes",
-            "boolean",
-            "Leave out node_modules, .git, build results and binary files.",
-            default=True,
-        ),
+        Field("useDefaultExcludes", "boolean", "Leave out node_modules, .git, builds and binary files.", default=True),
         Field(
             "file_filtering_options",
             "object",

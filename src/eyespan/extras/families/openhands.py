@@ -40,7 +40,8 @@ class OpenHands(TextEditor):
     settings = {"max_characters": 16_000}
     needs_absolute_paths = True
     tool = "file_editor"
-    wording = Wording()
+    is_closed = True
+    wording = Wording(unknown="Extra inputs are not permitted: {name}")
     paths = PosixPaths(absolute="Invalid `path` parameter: {path}. The path should be an absolute path.")
     gutter = Gutter("\t", width=6)
     max_size = 10 * MIB
@@ -54,6 +55,7 @@ class OpenHands(TextEditor):
     error_form = "{}"
     error_texts = {
         **dict.fromkeys(("not_found", "ELOOP"), _MISSING),
+        "ENAMETOOLONG": "{system}",
         "too_large": "File validation failed for {path}: File is too large. Maximum allowed size is 10MB.",
         "binary": "File validation failed for {path}: File appears to be binary and this file type cannot be read or "
         "edited by this tool.",

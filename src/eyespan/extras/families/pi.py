@@ -28,7 +28,7 @@ class Pi(LookalikeDialect):
     fields = (
         Field("path", "string", "The file to read, relative or absolute", required=True, takes=("number",)),
         Field("offset", "number", "The first line to read, counted from 1", takes=LAX),
-        Field("limit", "number", "The most lines to read", takes=LAX),
+        Field("limit", "number", "The most lines to read", minimum=0, hides_bounds=True, takes=LAX),
     )
     wording = Wording(
         'Validation failed for tool "read":\n  - {}',

@@ -54,7 +54,7 @@ class LookalikeDialect(TableDialect):
         try:
             return super().opened(request, engine, context)
         except NotFound:
-            directory, name = os.path.split(request.path)
+            directory, name = os.path.split(request.path.removeprefix("@" if self.paths.has_mentions else ""))
             if name.isascii() and " " not in name and "'" not in name:
                 raise
             similar = lookalikes(name, [entry.name for entry in engine.list(directory or ".", context).entries])

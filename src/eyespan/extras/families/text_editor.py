@@ -7,6 +7,7 @@ commands that edit are refused. docs/dialects/text-editor.md lists the decisions
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,8 @@ from eyespan.dialects.base import Admit
 from eyespan.dialects.table import Call, Gutter, Page, TableDialect
 from eyespan.engine import Engine
 from eyespan.escape import valid_text
+from eyespan.extras.families.tree_listing import status_of
+from eyespan.guard.listing import Entry
 from eyespan.model import CHEAP_TOTAL, Lines, Reply, TextContent
 from eyespan.opened import Opened
 
@@ -153,27 +156,30 @@ def two_levels(
     Raises: ReadError.
     """
     names: list[str] = []
+
+    def add(directory: str, entry: Entry) -> bool:
+        """Add an entry; return True for a directory."""
+        below, is_directory = os.path.join(directory, entry.name), entry.what == "directory"
+        if follows_links and entry.what == "link":
+            status = status_of(below, engine, context)
+            is_directory = status is not None and stat.S_ISDIR(status.st_mode)
+        names.append(valid_text(below) + "/" * is_directory)
+        return is_directory
+
     for entry in _visible(path, engine, context):
-        below = os.path.join(path, entry.name)
-        inner: list[Any] | None = None
-        if entry.what == "directory" or (follows_links and entry.what == "link"):
+        if add(path, entry) and entry.name not in SKIPPED:
+            below = os.path.join(path, entry.name)
             try:
-                inner = _visible(below, engine, context)
+                for one in _visible(below, engine, context):
+                    add(below, one)
             except (errors.Cancelled, errors.TimedOut):
                 raise
-            except errors.ReadError:  # removed since it was listed, not readable, or a link to something else
-                inner = None if entry.what == "link" else []
-        names.append(valid_text(below) + ("/" if inner is not None else ""))
-        if inner and entry.name not in SKIPPED:
-            names += [_line(below, one.name, one.what) for one in inner]
+            except errors.ReadError:  # removed since it was listed, or not readable
+                pass
         if len(names) > MAX_NAMES:
             break
     return names[:MAX_NAMES], len(names) > MAX_NAMES
 
 
-def _visible(path: str, engine: Engine, context: CallContext) -> list[Any]:
+def _visible(path: str, engine: Engine, context: CallContext) -> list[Entry]:
     return [entry for entry in engine.list(path, context).entries if not entry.name.startswith(".")]
-
-
-def _line(directory: str, name: str, what: str) -> str:
-    return valid_text(os.path.join(directory, name)) + ("/" if what == "directory" else "")

@@ -57,6 +57,7 @@ class Vibe(TableDialect):
     error_texts = {
         "not_found": "File not found at: {path}",
         "directory": "Path is a directory, not a file: {path}",
+        **dict.fromkeys(("ENAMETOOLONG", "nul"), "{system}"),
         "ELOOP": "Symlink loop from '{path}'",
         "any": "Error reading {path}: {system}",
     }
