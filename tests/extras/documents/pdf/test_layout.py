@@ -255,6 +255,12 @@ def test_blanks_of_the_text_layer_stay_however_narrow_they_are(tmp_path):
     assert "| Some boxes | of the | keeper |" in text
 
 
+def test_a_character_without_a_map_is_a_sign_of_it(tmp_path):
+    text = shown(tmp_path, words((72, 760, "The fee is \x17\x130 for each box of the keeper")))
+
+    assert text == "The fee is \ufffd\ufffd0 for each box of the keeper"
+
+
 def test_the_layout_loses_no_word(tmp_path):
     """Tables, columns and other text on one page: the words are those of the text layer."""
     content = words(

@@ -10,7 +10,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 _STRANGE = re.compile("[\ufffd\ue000-\uf8ff]")
-_CONTROL = re.compile(r"[\x01-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL = re.compile("[\x02\x0b-\r\ufffd]")
 FEW_CHARS = 50
 """A page with fewer characters that consists of an image is a scan with a number or a stamp."""
 
