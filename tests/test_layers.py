@@ -159,15 +159,16 @@ PARSING_BUILTINS = {"compile", "eval", "exec"}
 
 
 BUDGETS = {
-    "core": (22_320, 20_000),
+    "core": (21_702, 20_000),
     "documents": (6_775, 6_775),
-    "languages": (2_480, 2_480),
-    "families": (2_270, 2_270),
+    "languages": (2_476, 2_476),
+    "families": (2_268, 2_268),
     "http": (3_685, 3_200),
     "remote": (1_369, 1_200),
     "bulk and hosts": (2_771, 1_500),
-    "git": (866, 866),
-    "operations": (640, 640),
+    "git": (865, 865),
+    "pasted": (575, 575),
+    "operations": (634, 634),
 }
 """The most lines of code of each part, without comments and docstrings, and the goal beside it. A new ability names the
 lines that it replaces, or goes to an extra; a limit above its goal only falls."""

@@ -16,8 +16,8 @@ import pytest
 from eyespan import Workspace
 from eyespan.cli.main import main
 from eyespan.escape import visible
-from eyespan.selectors.pasted import EXAMPLES
-from eyespan.selectors.pasted_forms import ROWS
+from eyespan.extras.pasted.interpretations import EXAMPLES
+from eyespan.extras.pasted.pasted_forms import ROWS
 
 DOC = Path(__file__).parent.parent / "docs" / "selectors.md"
 

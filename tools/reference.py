@@ -21,8 +21,8 @@ import eyespan
 from eyespan import errors
 from eyespan.cli.main import COMMANDS, command_parser, load_command
 from eyespan.dialects import dialect_class, dialect_names
-from eyespan.selectors.pasted import EXAMPLES
-from eyespan.selectors.pasted_forms import ROWS
+from eyespan.extras.pasted.interpretations import EXAMPLES
+from eyespan.extras.pasted.pasted_forms import ROWS
 
 OUT = Path(__file__).resolve().parents[1] / "docs" / "reference"
 LONG = 100
@@ -192,7 +192,7 @@ def pasted_page() -> str:
         "",
         "What `native` and `eyespan read` make of a text that is no selector; the rules are in",
         "[the page of selectors](../selectors.md#what-other-tools-print). The rows are the table in",
-        "`src/eyespan/selectors/pasted_forms.py`, and each is run as a test. `⏎` is the end of a line.",
+        "`src/eyespan/extras/pasted/pasted_forms.py`, and each is run as a test. `⏎` is the end of a line.",
         "",
         "| form | pasted | read as |",
         "| --- | --- | --- |",

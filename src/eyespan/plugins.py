@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple
 
 Group = Literal["kinds", "dialects", "outliners", "roots"]
 
-EXTRAS = ("documents", "languages", "families", "http", "remote", "bulk", "hosts", "git", "operations")
+EXTRAS = ("documents", "languages", "families", "http", "remote", "bulk", "hosts", "git", "pasted", "operations")
 OFF = "EYESPAN_NO_PLUGINS"
 """The variable that turns installed plugins off, in this process and those that it starts."""
 

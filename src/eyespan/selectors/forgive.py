@@ -1,4 +1,6 @@
-"""Find the files that a text means although it is no selector: the readings of `pasted`, tried one after the other.
+"""Find the files that a text means although it is no selector: its interpretations, tried one after the other.
+
+What texts of other programs may mean is the extra `pasted`; here its interpretations meet the files.
 
 Loaded only after the exact readings failed. The literal name and the exact grammar have been tried before, so no rule
 here replaces a file that exists under the name as written. Each reading is opened like any other path, so the roots and
@@ -7,10 +9,11 @@ the policy apply to it. The caller states the reading in its answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from eyespan import plugins
 from eyespan.errors import (
     Cancelled,
     InvalidRange,
@@ -27,7 +30,6 @@ from eyespan.errors import (
 )
 from eyespan.selectors import Named, Ranges, SymbolPiece, Target, is_missing, readings, write_target
 from eyespan.selectors.loose import loose_ranges
-from eyespan.selectors.pasted import Interpretation, interpretations, spellings
 
 T = TypeVar("T")
 
@@ -39,6 +41,28 @@ MAX_LOCATED = 6
 """The paths of one place that are compared with all files below the roots."""
 MAX_NAMED = 6
 """The targets that a note names; it counts the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interpretation:
+    """The places that a text may name."""
+
+    places: tuple[tuple[Target, ...], ...]
+    """For each place its readings, the likeliest first."""
+    least: int = 1
+    """The text has this meaning only if so many of its places exist."""
+
+
+def interpretations(text: str) -> Iterator[Interpretation]:
+    """Return the ways to understand a text, the likeliest first."""
+    found: Iterator[Interpretation] = plugins.load(plugins.own("INTERPRETATIONS")[0])(text)
+    return found
+
+
+def spellings(target: Target) -> list[Target]:
+    """Return the other targets that a target of an object may mean: its path in other spellings."""
+    found: list[Target] = plugins.load(plugins.own("SPELLINGS")[0])(target)
+    return found
 
 
 def forgive(

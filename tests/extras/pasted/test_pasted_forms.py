@@ -7,10 +7,11 @@ import random
 import pytest
 
 from eyespan.errors import NoSymbol, NotFound, ReadError
-from eyespan.selectors import Named, Ranges, SymbolPiece, Target, pasted_forms, write_target
+from eyespan.extras.pasted import pasted_forms
+from eyespan.extras.pasted.interpretations import EXAMPLES, interpretations
+from eyespan.extras.pasted.pasted_forms import ROWS, PastedForm
+from eyespan.selectors import Named, Ranges, SymbolPiece, Target, write_target
 from eyespan.selectors.forgive import forgive
-from eyespan.selectors.pasted import EXAMPLES, interpretations
-from eyespan.selectors.pasted_forms import ROWS, PastedForm
 
 from .pasted_lines import ROWS as PRINTED
 

@@ -2,7 +2,7 @@
 """What other programs and people write to name a place in a file: a table, one row for each form.
 
 A row has a pattern, which is searched in one line of a pasted text, and examples, which are its test and its
-documentation (docs/selectors.md). The order of the rows has no meaning. Where several match, `matches` sorts them by
+documentation (docs/reference/pasted.md). The order of the rows has no meaning. Where several match, `matches` sorts them by
 `Rank`, then the longest match first, then the leftmost.
 
 Pure: a row yields the targets that a match may name, and the caller takes the first whose file exists. Every pattern
@@ -18,9 +18,10 @@ from enum import IntEnum
 from itertools import islice
 from urllib.parse import unquote
 
+from eyespan.extras.pasted.path_spellings import MAX_NAMES, SCHEME, shorter, strip
 from eyespan.model import Lines, Tail
 from eyespan.selectors import Cells, Pages, Piece, Place, Ranges, SymbolPiece, Target, readings
-from eyespan.selectors.loose import MAX_NAMES, SCHEME, loose_ranges, number, shorter, sorted_lines, strip
+from eyespan.selectors.loose import loose_ranges, number, sorted_lines
 
 MAX_MATCHES = 8
 """The matches of one row in one line."""

@@ -3,7 +3,7 @@
 Pure: nothing is opened here. `interpretations(text)` returns the ways to understand a text, the likeliest first. Each
 names one or several places, and each place has several readings, because only the files decide which one is meant. The
 caller takes the first reading whose file exists and states it in its answer. The forms of one line are the table in
-`rows`; here are the rules for several lines and several paths.
+`pasted_forms`; here are the rules for several lines and several paths.
 
 Limits: the first `MAX_TEXT_CHARS` characters, `MAX_LINES` lines and `MAX_PLACES` places of a text are read.
 """
@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from eyespan.extras.pasted.pasted_forms import matches, paths_in
+from eyespan.extras.pasted.path_spellings import path_spellings, strip
 from eyespan.model import Lines
 from eyespan.selectors import Piece, Place, Ranges, Target, bases, readings
-from eyespan.selectors.loose import number, path_spellings, strip
-from eyespan.selectors.pasted_forms import matches, paths_in
+from eyespan.selectors.forgive import Interpretation
+from eyespan.selectors.loose import number
 
 MAX_TEXT_CHARS = 64 * 1024
 MAX_LINES = 300
@@ -61,16 +63,6 @@ EXAMPLES = (
     ("~/work/src/a.c in f(x)\n     10 def f():\n---> 11     1/0", "src/a.c:11"),
 )
 """Texts that name several paths, or have several lines, each with the selectors that it is read as."""
-
-
-@dataclass(frozen=True, slots=True)
-class Interpretation:
-    """The places that a text may name."""
-
-    places: tuple[tuple[Target, ...], ...]
-    """For each place its readings, the likeliest first."""
-    least: int = 1
-    """The text has this meaning only if so many of its places exist."""
 
 
 def interpretations(text: str) -> Iterator[Interpretation]:

@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyespan.extras.pasted import interpretations as pasted
+from eyespan.extras.pasted.interpretations import interpretations
+from eyespan.extras.pasted.path_spellings import path_spellings
 from eyespan.model import Lines, Tail
-from eyespan.selectors import Place, Ranges, Target, pasted
-from eyespan.selectors.loose import loose_ranges, path_spellings
-from eyespan.selectors.pasted import interpretations
+from eyespan.selectors import Place, Ranges, Target
+from eyespan.selectors.loose import loose_ranges
 
 MARKS = [
     *("a.py", "src/", ":3", ":", "::", "(3,7)", "#L3", " line 3", "\n", " ", '"', "`", "](", "http://x/blob/", "\\"),

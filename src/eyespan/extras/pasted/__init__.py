@@ -1,0 +1,1 @@
+"""Pasted text: what other programs and people write to name a place in a file, read as selectors."""
