@@ -86,7 +86,7 @@ class Limits:
     """The dialect shows no more of a line than this, so the reader need not hold more."""
     max_line_chars: int | None = None
     """The same in characters, for a dialect that counts characters."""
-    max_window_bytes: int = 4 * MIB
+    max_window_bytes: int = 12 * MIB
     """The text that one answer may hold; this keeps every request within the promised memory."""
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import gc
 import json
 import tracemalloc
+from unittest import mock
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from eyespan import Workspace
+from eyespan import Workspace, _native
 from eyespan.context import CallContext
+from eyespan.dialects import rendering
 from eyespan.dialects.rendering import FEW_BYTES, GUTTER_CHARS, charge_text, text_width
 from eyespan.errors import TooMuchMemory
 from eyespan.memory import FREE_BYTES
@@ -143,15 +147,26 @@ def test_a_text_pays_for_its_numbers_and_its_widest_character():
 
 
 @pytest.mark.parametrize("dialect", ["claude", "codex", "forge"])
-@pytest.mark.parametrize("wide", ["", "\U0001f600"])
-def test_the_largest_answer_is_shown_and_a_larger_one_refused(tmp_path, dialect, wide):
+@pytest.mark.parametrize(("wide", "fitting", "too_many"), [("", 30_000, 33_000), ("\U0001f600", 9_500, 12_000)])
+def test_the_largest_answer_is_shown_and_a_larger_one_refused(tmp_path, dialect, wide, fitting, too_many):
     lines = (wide + "a" * (399 - len(wide.encode())) + "\n").encode()
-    (tmp_path / "a.txt").write_bytes(lines * 12_000)
+    (tmp_path / "a.txt").write_bytes(lines * too_many)
     path = str(tmp_path / "a.txt")
     last = "end_line" if dialect == "forge" else "limit"
     given = {"path": "a.txt", "start_line": 1} if dialect == "forge" else {"file_path": path}
     settings = {"max_scan_bytes": 1 << 30} if dialect == "forge" else {}
     tool = Workspace(str(tmp_path)).tool(dialect, **settings)
 
-    assert tool.call({**given, last: 9_500}).facts["lines"] == 9_500
-    assert tool.call({**given, last: 12_000}).is_error
+    assert tool.call({**given, last: fitting}).facts["lines"] == fitting
+    assert tool.call({**given, last: too_many}).is_error
+
+
+@pytest.mark.parametrize("style", [None, {"mark": ": "}, {"width": 6, "keep_ends": True}, {"max_chars": 3}])
+@given(st.lists(st.sampled_from(["a", "bbbb", "\r", "\n", "\r\n", "\U0001f600"]), max_size=60).map("".join))
+def test_a_text_in_pieces_is_the_text_as_a_whole(style, text):
+    part = TextPart(data=bytearray(text.encode()), first_line=7, line_count=1, total_lines=1, more=False)
+
+    with mock.patch.object(rendering, "PIECE_BYTES", 4):
+        made = rendering.rendered(part, style)
+
+    assert made == ((text, 0) if style is None else _native.number(part.data, 7, **style))

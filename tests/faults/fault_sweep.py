@@ -261,6 +261,7 @@ class Sweep:
         if exact:
             return "WRONG: another answer"
         text = os.strerror(number)
+        names = (text, f"{errno.errorcode[number]}: ")  # the second is how Node.js names it
         if self.expected.is_error and reply.is_error and reply.error.code == self.expected.error.code:
             return "the same error"  # with fewer hints, perhaps
         if reply.error is None:
@@ -273,7 +274,7 @@ class Sweep:
             return "WRONG: neither the same answer nor an error"
         if "internal error of eyespan" in reply.error.message:
             return "WRONG: an internal error"
-        if text not in reply.error.message:
+        if not any(name in reply.error.message for name in names):
             return "WRONG: an error that does not name the fault"
         return reply.error.code
 

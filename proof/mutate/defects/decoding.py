@@ -21,8 +21,8 @@ DEFECTS = (
     Defect(
         name="no limit on a window",
         file=f"{SRC}/lines/window.py",
-        old="if len(self.data) + LINE_BYTES * self.line_count > self._max_window_bytes:",
-        new="if False:",
+        old="return len(self.data) + LINE_BYTES * self.line_count > self._max_window_bytes",
+        new="return False",
         tests="tests/lines/test_window.py",
     ),
     Defect(

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from eyespan import _native, errors
+from eyespan import errors
 from eyespan.dialects.arguments import Field, Wording
 from eyespan.dialects.base import Admit, encoding_facts, only_text
+from eyespan.dialects.rendering import rendered
 from eyespan.dialects.table import Call, Page, Paths, TableDialect
 from eyespan.model import (
     CHEAP_TOTAL,
@@ -175,10 +176,7 @@ class Forge(TableDialect):
             raise self.wording.bad(f"start_line {first} exceeds file line count {total}")
         has_numbers = call["show_line_numbers"]
         self.charge(part, opened.context, has_numbers=has_numbers)
-        if has_numbers:
-            text, _ = _native.number(part.data, first, width=len(str(last)), keep_ends=True)
-        else:
-            text = part.data.decode("utf-8", "replace")
+        text, _ = rendered(part, {"width": len(str(last)), "keep_ends": True} if has_numbers else None)
         result: dict[str, Any] = {"text": text, "binary": False}
         if part.line_count and first:  # the last lines of a large file have no known numbers
             result.update(start_line=first, end_line=last)

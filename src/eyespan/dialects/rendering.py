@@ -1,9 +1,11 @@
-"""The memory of an answer that is made of a text, and texts that are made of many pieces."""
+"""Make the text of an answer piece by piece, and pay for its memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
+from eyespan import _native
 from eyespan.context import CallContext
 from eyespan.errors import WindowTooLarge
 from eyespan.lines.encodings import char_width
@@ -20,7 +22,7 @@ _WIDE_STARTS = bytes(range(0xF0, 0xF5))
 
 
 def charge_text(part: TextPart, context: CallContext, *, has_numbers: bool = False) -> None:
-    """Pay for the answer that is made of a large text, before it is made: its bytes with numbers, and its characters.
+    """Pay for the answer that is made of a large text, before it is made: its characters, and its largest piece.
 
     The reader has paid for the bytes of the text, and for as many again.
 
@@ -28,7 +30,45 @@ def charge_text(part: TextPart, context: CallContext, *, has_numbers: bool = Fal
     """
     if len(part.data) > FEW_BYTES:
         chars = len(part.data) + (GUTTER_CHARS * part.line_count if has_numbers else 0)
-        context.charge((1 + text_width(part.data)) * chars - len(part.data))
+        width = text_width(part.data)
+        text_bytes = width * chars
+        if len(part.data) > PIECE_BYTES:
+            text_bytes = min(text_bytes, MAX_TEXT_BYTES)
+            chars = min(chars, (1 + width) * max(map(len, _pieces(part.data))))
+        context.charge(max(0, text_bytes + chars - len(part.data)))
+
+
+def rendered(part: TextPart, style: Mapping[str, Any] | None) -> tuple[str, int]:
+    """Return the lines of a part, with numbers in the style of `_native.number`, and how many were shortened.
+
+    A large text is made of pieces of some lines each, so that no more than one of them is held twice.
+
+    Raises: WindowTooLarge.
+    """
+    if style is None:
+        return joined(str(piece, "utf-8", "replace") for piece in _pieces(part.data)), 0
+    separator = "" if style.get("keep_ends") else "\n"
+    cut = 0
+
+    def numbered() -> Iterator[str]:
+        nonlocal cut
+        line = part.first_line
+        for piece in _pieces(part.data):
+            text, cut_lines = _native.number(piece, line, totals=part.cuts, **style)
+            yield text if line == part.first_line else separator + text
+            cut += cut_lines
+            line += _native.count(piece)
+
+    return joined(numbered()), cut
+
+
+def _pieces(data: bytes | bytearray) -> Iterator[memoryview]:
+    """Yield a text in pieces of whole lines; a longer line is one piece."""
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start + PIECE_BYTES) + 1 or len(data)
+        yield memoryview(data)[start:end]
+        start = end
 
 
 def text_width(data: bytes | bytearray) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote_from_bytes, unquote_to_bytes
 
 from eyespan.context import CallContext
-from eyespan.dialects.rendering import charge_text
+from eyespan.dialects.rendering import charge_text, rendered
 from eyespan.engine import Engine
 from eyespan.errors import InvalidPath, ReadError
 from eyespan.escape import valid_text
@@ -77,7 +77,7 @@ def read(
         facts = {"first_line": part.first_line, "lines_returned": part.line_count, "truncated": part.more}
         if part.total_lines is not None:
             facts["total_lines"] = part.total_lines
-        text = valid_text(part.data.decode("utf-8", "replace"))
+        text = valid_text(rendered(part, None)[0])
         return {"uri": uri, "mimeType": media, "text": text, "_meta": {"eyespan/facts": facts}}
     assert isinstance(part, BytesPart)
     media = api_image_type(part.data) or guessed or part.media_type

@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from eyespan import _native, errors, kinds
+from eyespan import errors, kinds
 from eyespan.context import CallContext
 from eyespan.dialects.arguments import BadArguments, Field, Wording, checked, schema_of
 from eyespan.dialects.base import CHANGED_DOCUMENT, Admit, Dialect, text_notes
 from eyespan.dialects.error_texts import Platform, error_text
 from eyespan.dialects.opened_lines import OpenedLines
-from eyespan.dialects.rendering import charge_text
+from eyespan.dialects.rendering import charge_text, rendered
 from eyespan.dialects.resource import uri_of
 from eyespan.engine import Engine
 from eyespan.errors import ReadError
@@ -444,22 +444,17 @@ class TableDialect(Dialect):
         if self.hides_bom and part.first_line == 1:
             part = replace(part, data=part.data.removeprefix(codecs.BOM_UTF8))
         self.charge(part, opened.context, has_numbers=self.gutter is not None)
-        gutter, cut = self.gutter, 0
-        if gutter is None:
-            body = part.data.decode("utf-8", "replace")
-        else:
-            width = len(str(part.first_line + part.line_count - 1)) if gutter.width < 0 else gutter.width
-            body, cut = _native.number(
-                part.data,
-                part.first_line,
-                lead=gutter.lead,
-                width=width,
-                mark=gutter.mark,
-                keep_ends=self.keeps_ends,
-                max_chars=self.line_chars or 0,
-                max_bytes=self.line_bytes or 0,
-                totals=part.cuts,
-            )
+        gutter, style = self.gutter, None
+        if gutter is not None:
+            style = {
+                "lead": gutter.lead,
+                "width": len(str(part.first_line + part.line_count - 1)) if gutter.width < 0 else gutter.width,
+                "mark": gutter.mark,
+                "keep_ends": self.keeps_ends,
+                "max_chars": self.line_chars or 0,
+                "max_bytes": self.line_bytes or 0,
+            }
+        body, cut = rendered(part, style)
         page = Page(
             body=body,
             first=part.first_line,

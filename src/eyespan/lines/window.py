@@ -94,9 +94,14 @@ class LineWindow:
             if not self.is_full and len(self.data) - self._line_start > max(self._max_line_bytes, self._max_open_bytes):
                 self._squeeze()  # lines before a cut are not looked at again
                 self._start_cut()
-        if len(self.data) + LINE_BYTES * self.line_count > self._max_window_bytes:
+        if self._is_too_large() and self._max_line_bytes is not None:
+            self._squeeze()
+        if self._is_too_large():
             raise WindowTooLarge(self._asked, limit_bytes=self._max_window_bytes)
         return start + len(rest)
+
+    def _is_too_large(self) -> bool:
+        return len(self.data) + LINE_BYTES * self.line_count > self._max_window_bytes
 
     def _squeeze(self) -> None:
         """Shorten the complete lines that are longer than the dialect shows."""
@@ -108,7 +113,7 @@ class LineWindow:
         start = 0
         while start < len(old):
             end = old.find(10, start)
-            if end - start > limit:
+            if end - start > limit or self._has_more_chars(old[start:end]):
                 self.cuts[number] = -1
                 if self._counts_cut_chars:
                     counter = CharCounter()
@@ -121,6 +126,11 @@ class LineWindow:
             number += 1
         self._line_start = self._squeezed = len(self.data)
         self.data += open_line
+
+    def _has_more_chars(self, line: bytes) -> bool:
+        """Return True for a line whose characters, not its bytes, are more than the dialect shows."""
+        most = self._max_line_chars
+        return most is not None and len(line) > most + 2 and len(line.decode("utf-8", "replace")) > most + 2
 
     def _start_cut(self) -> None:
         """Keep the start of the line that is not complete; the rest of it is only counted."""

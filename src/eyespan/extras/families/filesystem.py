@@ -21,7 +21,7 @@ from eyespan.context import CallContext
 from eyespan.dialects.arguments import BadArguments, Field, Wording, checked, shown
 from eyespan.dialects.base import CHANGED, Admit, ToolsetDialect
 from eyespan.dialects.error_texts import error_text
-from eyespan.dialects.rendering import charge_text, joined
+from eyespan.dialects.rendering import charge_text, joined, rendered
 from eyespan.dialects.resource import uri_of
 from eyespan.dialects.suggestions import suggested
 from eyespan.dialects.table import Call, Paths, TableDialect
@@ -136,7 +136,7 @@ class _FilesystemTool(TableDialect):
             measures["changed_during_read"] = True
         if part.more and part.first_line:
             measures["left_out"] = [f"{written_path(request.path)}:{part.first_line + part.line_count}-"]
-        return part.data.decode("utf-8", "replace"), measures
+        return rendered(part, None)[0], measures
 
     def parse(self, arguments: Any, admit: Admit) -> Call:
         values = checked(arguments, self.fields, self.wording)
