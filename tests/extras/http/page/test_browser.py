@@ -329,14 +329,72 @@ def test_a_text_is_shown_as_the_model_receives_it(browser):
 
 def test_code_has_styles_and_its_text_is_unchanged(browser, server):
     visit(browser, server, file="src/app.py", dialect="claude", lines="1-2")
-    spans = (
-        "return [...document.querySelectorAll('.answer pre span')].map((span) => [span.className, span.textContent])"
-    )
+    spans = "return [...document.querySelectorAll('.line span')].map((span) => [span.className, span.textContent])"
     pieces = browser.execute_script(spans)
     text = browser.execute_script("return document.querySelector('.answer pre').textContent")
 
     assert pieces[:4] == [["gutter", "     1\t"], ["keyword", "def"], ["name", "main"], ["gutter", "     2\t"]]
     assert text.startswith("     1\tdef main():\n     2\t    return 1")
+
+
+@pytest.mark.parametrize(
+    ("state", "line"),
+    [
+        ({"dialect": "claude"}, ".line:first-child"),
+        ({"dialect": "native"}, ".line:nth-child(2)"),
+        ({"dialect": "codex", "compare": "native", "diff": "1"}, ".diff .same"),
+    ],
+    ids=["claude", "native", "differences"],
+)
+def test_long_lines_wrap_beneath_their_text(browser, server, tree, state, line):
+    words = "word-" * 100
+    (tree / "long.txt").write_text(f"{words}\n\nend\n")
+    visit(browser, server, file="long.txt", **state)
+    lefts = browser.execute_script(
+        """
+        const line = document.querySelector(arguments[0]);
+        const text = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+        while (!text.nextNode().data.includes("word"));
+        const range = document.createRange();
+        range.setStart(text.currentNode, text.currentNode.data.indexOf("word"));
+        range.setEnd(text.currentNode, text.currentNode.data.length);
+        return [...range.getClientRects()].map((part) => Math.round(part.left));
+        """,
+        line,
+    )
+
+    assert len(lefts) > 1
+    assert max(lefts) - min(lefts) <= 1
+
+
+def test_a_selected_answer_is_copied_as_it_is(browser, server, tree):
+    (tree / "blank.txt").write_text("one\n\n\nfour\n")
+    visit(browser, server, file="blank.txt", dialect="claude")
+    browser.execute_script("getSelection().selectAllChildren(document.querySelector('.answer pre'))")
+
+    selected = browser.execute_script("return getSelection().toString()")
+    assert selected.rstrip("\n") == "     1\tone\n     2\t\n     3\t\n     4\tfour"
+
+
+def test_the_path_has_most_of_the_form(browser, server):
+    visit(browser, server, file="src/app.py", dialect="codex")
+    widths = "return [...document.querySelectorAll('#arguments input')].map((field) => field.offsetWidth)"
+    path, *others = browser.execute_script(widths)
+
+    assert path > sum(others)
+
+
+def test_the_outline_leaves_the_file_in_sight(browser, server, tree):
+    resize(browser, 1280)
+    many = tree / "many"
+    many.mkdir()
+    for n in range(60):
+        (many / f"f{n:02}.py").write_text("def one():\n    return 1\n")
+    visit(browser, server, file="many/f59.py")
+    browser.find_element("css selector", "#outline summary").click()
+    place = "return document.querySelector(arguments[0]).getBoundingClientRect().bottom"
+    bottom = lambda selector: browser.execute_script(place, selector)  # noqa: E731
+    wait(lambda: bottom("#tree [aria-current]") <= bottom("#tree") + 1)
 
 
 def test_reading_on_shows_the_next_lines_in_both_dialects(browser):
@@ -662,7 +720,8 @@ def harbour():
                 read |= {"caller": ("codex/0.166", "claude-code/3.1")[n % 2], "dialect": ("codex", "native")[n % 2]}
                 if n % 29 == 28:
                     read |= {"path": ".env", "range": None, "verdict": "refused", "code": "policy_denied", "tokens": 0}
-                write_reads(server, {**read, "time": f"2026-01-05T{9 + n // 60:02}:{n % 60:02}:00Z"})
+                minute = n // 10 * 10 + n % 10 * (n // 10 % 4) // 3  # now and then several at once
+                write_reads(server, {**read, "time": f"2026-01-05T{9 + minute // 60:02}:{minute % 60:02}:00Z"})
             threading.Thread(target=server.serve_forever, daemon=True).start()
             yield server
             server.shutdown()

@@ -382,6 +382,7 @@ const costText = (cost) =>
 function showOverview() {
   if (!survey || at("overview").hidden) return;
   const host = at("host").value;
+  const isCompared = has("native") && host !== "native";
   const here = costs[host] ?? {};
   const native = costs[has("native") ? "native" : host] ?? {};
   const files = bySize();
@@ -404,30 +405,21 @@ function showOverview() {
         ? `these ${count(both.length, "file")}`
         : `${both.length.toLocaleString()} of these ${count(survey.count, "file")}`;
     at("cost").replaceChildren(`Reading ${which} costs `, strong(before), ` tokens in your host’s tool (${host})`);
-    if (has("native") && host !== "native") {
+    if (isCompared) {
       at("cost").append(", ", strong(after), " with native");
-      if (before)
-        at("cost").append(
-          after <= before
-            ? `: ${Math.round(100 - (100 * after) / before)} % less`
-            : `: ${Math.round((100 * after) / before - 100)} % more`,
-        );
+      const percent = Math.round((100 * after) / before - 100);
+      if (before) at("cost").append(`: ${Math.abs(percent)} % ${percent > 0 ? "more" : "less"}`);
     }
     at("cost").append(".");
   }
   const most = Math.max(before, after, 1);
   at("bars").replaceChildren();
-  if (both.length) {
-    for (const [name, number, kind] of has("native") && host !== "native"
-      ? [
-          [host, before, "host"],
-          ["native", after, "native"],
-        ]
-      : [[host, before, "host"]]) {
-      const bar = drawn("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
-      bar.append(drawn("rect", { width: (100 * number) / most, height: 10, class: kind }));
-      at("bars").append(made("span", name), bar, made("span", number.toLocaleString(), { class: "number" }));
-    }
+  const bars = both.length ? [[host, before, "host"]] : [];
+  if (both.length && isCompared) bars.push(["native", after, "native"]);
+  for (const [name, number, kind] of bars) {
+    const bar = drawn("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
+    bar.append(drawn("rect", { width: (100 * number) / most, height: 10, class: kind }));
+    at("bars").append(made("span", name), bar, made("span", number.toLocaleString(), { class: "number" }));
   }
   const refused = measured.filter((path) => here[path] === null).length;
   const lost = measured.filter((path) => native[path] === null).length;
@@ -439,7 +431,7 @@ function showOverview() {
   if (both.some((path) => path.endsWith(".pdf")))
     notes.push("Of a PDF, native counts the text, and tools that send its pages as images count those.");
   if (refused) notes.push(`${host} refuses ${count(refused, "file")}; ${refused === 1 ? "it does" : "they do"} not count.`);
-  if (lost && host !== "native" && has("native")) notes.push(`native refuses ${count(lost, "file")}.`);
+  if (lost && isCompared) notes.push(`native refuses ${count(lost, "file")}.`);
   const long = measured.length - both.length - measured.filter((path) => here[path] === null || native[path] === null).length;
   if (long > 0)
     notes.push(
@@ -547,6 +539,13 @@ function given() {
 
 // --- answers -------------------------------------------------------------------------------------------------------
 
+// What a long line wraps to stands beneath its text, not beneath its number.
+const hang = (line, gutter) => {
+  const columns = [...gutter].reduce((sum, each) => sum + (each === "\t" ? 4 - (sum % 4) : 1), 0);
+  line.style.setProperty("--hang", `${columns}ch`);
+  return line;
+};
+
 // The text of a block: line numbers apart, the rest in the styles that the server found.
 function codeOf(block) {
   if (!block.text) return made("p", "an empty text", { class: "facts" });
@@ -555,17 +554,21 @@ function codeOf(block) {
     pre.textContent = block.text;
     return pre;
   }
-  block.text.split("\n").forEach((line, index) => {
+  block.text.split("\n").forEach((line, index, lines) => {
     const [size, pieces] = block.styles[index];
     const characters = [...line]; // lengths count characters, not units of UTF-16
-    if (index) pre.append("\n");
-    if (size) pre.append(made("span", characters.slice(0, size).join(""), { class: line.startsWith(">") ? "own" : "gutter" }));
+    const isOwn = line.startsWith(">");
+    const gutter = characters.slice(0, size).join("");
+    const part = hang(made("span", undefined, { class: "line" }), isOwn ? "> " : gutter);
+    if (size) part.append(made("span", gutter, { class: isOwn ? "own" : "gutter" }));
     let start = size;
     for (const [length, style] of pieces) {
       const text = characters.slice(start, start + length).join("");
-      pre.append(style ? made("span", text, { class: style === "number" ? "number-token" : style }) : text);
+      part.append(style ? made("span", text, { class: style === "number" ? "number-token" : style }) : text);
       start += length;
     }
+    if (index + 1 < lines.length) part.append("\n");
+    pre.append(part);
   });
   return pre;
 }
@@ -678,19 +681,10 @@ function shown(name, toolName, answer) {
   if (name === "native" && /\.pdf$/i.test(answer.file?.path ?? "") && !isMixed && !answer.error) {
     part.append(nextButton("Show the first pages beside the text", name, toolName, { files: `${answer.file.path}:p1-4` }));
   }
-  const facts = Object.entries(answer.facts).filter(([key]) => key !== "left_out" && key !== "tokens");
-  part.append(
-    made(
-      "p",
-      facts
-        .map(
-          ([key, value]) =>
-            `${key.replaceAll("_", " ")}: ${typeof value === "number" ? value.toLocaleString() : JSON.stringify(value)}`,
-        )
-        .join(" · "),
-      { class: "facts" },
-    ),
-  );
+  const facts = Object.entries(answer.facts)
+    .filter(([key]) => key !== "left_out" && key !== "tokens")
+    .map(([key, value]) => `${key.replaceAll("_", " ")}: ${typeof value === "number" ? value.toLocaleString() : JSON.stringify(value)}`);
+  part.append(made("p", facts.join(" · "), { class: "facts" }));
   for (const note of answer.notes) part.append(made("p", note, { class: "facts" }));
   return part;
 }
@@ -805,9 +799,10 @@ function difference([name, , answer], [other, , otherAnswer]) {
   const body = made("tbody");
   for (const [one, two] of pairs(lines(answer), lines(otherAnswer))) {
     const line = made("tr");
+    const cell = (text, kind) => hang(made("td", text, { class: kind }), text.slice(0, text.length - bare(text).length));
     line.append(
-      made("td", one ?? "", { class: two === null ? "left" : one === null ? "" : "same" }),
-      made("td", two ?? "", { class: one === null ? "right" : two === null ? "" : "same" }),
+      cell(one ?? "", two === null ? "left" : one === null ? "" : "same"),
+      cell(two ?? "", one === null ? "right" : two === null ? "" : "same"),
     );
     body.append(line);
   }
@@ -1211,7 +1206,10 @@ at("dialect").addEventListener("change", () => go({ dialect: at("dialect").value
 at("tool").addEventListener("change", () => go({ tool: at("tool").value, args: "" }));
 at("other").addEventListener("change", () => go({ compare: at("other").value, diff: at("other").value ? place().diff : "" }));
 at("differences").addEventListener("click", () => go({ diff: place().diff === "1" ? "" : "1" }));
-at("outline").addEventListener("toggle", showOutline);
+at("outline").addEventListener("toggle", () => {
+  showOutline();
+  markFile(place().file); // which the outline pushes out of sight
+});
 at("show-help").addEventListener("click", () => at("help").showModal());
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
