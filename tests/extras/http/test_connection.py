@@ -111,7 +111,7 @@ def test_an_answer_that_is_too_large_is_an_error_the_model_understands(place):
     server.end()
 
     assert answer[1]["result"]["isError"] is True
-    assert "ask for fewer lines" in answer[1]["result"]["content"][0]["text"]
+    assert "Ask for fewer lines or pages" in answer[1]["result"]["content"][0]["text"]
 
 
 def test_deep_arguments_and_files_do_not_end_the_server(place):
