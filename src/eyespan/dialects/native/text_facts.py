@@ -30,10 +30,13 @@ _SUSPECT = frozenset(map(chr, {*_HIDDEN, *range(0x20), *range(0x7F, 0xA0)} - {9,
 """All hidden characters: those above, and control characters other than tabs and line feeds."""
 
 
-def hidden(lines: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, int]]:
+def hidden(lines: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int, int]]:
     """Yield code point, line and column of each hidden character. `lines`: number, first column and text of each."""
+    whole = "".join([text for _, _, text in lines])
+    if whole.isascii() and whole.replace("\t", "").isprintable():
+        return
     for number, column, text in lines:
-        if (text.isascii() and text.replace("\t", "").isprintable()) or _SUSPECT.isdisjoint(text):
+        if _SUSPECT.isdisjoint(text):
             continue
         for at, character in enumerate(text):
             if character in _SUSPECT and not (character in _JOINERS and _joins(text, at)):
@@ -73,20 +76,22 @@ def describe_line_ends(with_cr: Sequence[int], without_cr: Sequence[int]) -> str
     return f"mixed line ends, {name} on {number_runs(few)}"
 
 
-def describe_indentation(lines: Iterable[tuple[int, str]]) -> str:
+def describe_indentation(lines: Sequence[tuple[int, str]]) -> str:
     """Return the lines indented with tabs if others are indented with blanks, or the reverse; else ""."""
-    tabs: list[int] = []
-    blanks: list[int] = []
-    for number, text in lines:
-        indent = text[: len(text) - len(text.lstrip(" \t"))]
-        if "\t" in indent:
-            tabs.append(number)
-        elif 1 < len(indent) < len(text):  # one blank starts the middle lines of many comments
-            blanks.append(number)
-    if not tabs or not blanks:
+    tabs = [number for number, text in lines if "\t" in text and "\t" in _indent(text)]
+    if not tabs:
+        return ""
+    indents = [(number, _indent(text), text) for number, text in lines if text.startswith("  ")]
+    # One blank starts the middle lines of many comments.
+    blanks = [number for number, indent, text in indents if "\t" not in indent and len(indent) < len(text)]
+    if not blanks:
         return ""
     few, name = (tabs, "tabs") if len(tabs) <= len(blanks) else (blanks, "blanks")
     return f"mixed indentation, {name} on {number_runs(few)}"
+
+
+def _indent(text: str) -> str:
+    return text[: len(text) - len(text.lstrip(" \t"))]
 
 
 def number_runs(numbers: Sequence[int]) -> str:
