@@ -10,10 +10,9 @@ import sys
 import time
 from _thread import allocate_lock
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from errno import ENOMEM
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from eyespan import kinds
 from eyespan.context import DEADLINE_SECONDS, CallContext
@@ -124,30 +123,25 @@ class Opened:
         """
         before_bytes = context.memory.loan_start()
         try:
-            with self._named_failures():
-                name = self.kind.reader
-                reader: Any = _readers[name] if name in _readers else _reader(self.kind)
-                document: Document = reader.read(self, selection, context)
-                if not isinstance(document, Document):
-                    raise TypeError(f"{name}.read returned no Document")
-                return document
-        except BaseException:
-            context.memory.end_loan(before_bytes)
-            raise
-
-    @contextmanager
-    def _named_failures(self) -> Iterator[None]:
-        """Give the errors of a reader the path of the file, and make errors of a read of its other exceptions."""
-        try:
-            yield
+            name = self.kind.reader
+            reader: Any = _readers[name] if name in _readers else _reader(self.kind)
+            document: Document = reader.read(self, selection, context)
+            if not isinstance(document, Document):
+                raise TypeError(f"{name}.read returned no Document")
+            return document
         except BaseException as error:
-            failure = None if self._is_named(error) else self._failure(error)
-            try:
-                if failure is None:
-                    raise
-                raise failure from (None if isinstance(error, UNLOADED) else error)
-            finally:
-                del failure  # its traceback holds this frame
+            context.memory.end_loan(before_bytes)
+            self._raise_named(error)
+
+    def _raise_named(self, error: BaseException) -> NoReturn:
+        """Raise an error of a reader with the path of the file, and an error of a read for its other exceptions."""
+        failure = None if self._is_named(error) else self._failure(error)
+        try:
+            if failure is None:
+                raise error
+            raise failure from (None if isinstance(error, UNLOADED) else error)
+        finally:
+            del failure, error  # their tracebacks hold this frame
 
     def _is_named(self, error: BaseException) -> bool:
         """Add the file and the plugin to the error of a read, and return True; False for another exception."""
@@ -209,11 +203,13 @@ class Opened:
             self.context.renew()
 
     def _stream_now(self, selection: Selection, context: CallContext) -> Iterator[Part]:
-        with self._named_failures():
+        try:
             stream = getattr(_reader(self.kind), "stream", None)
             if stream is not None:
                 yield from stream(self, selection, context)
                 return
+        except BaseException as error:
+            self._raise_named(error)
         yield from self.read_now(selection, context).parts
 
     def outline(self, *, is_courtesy: bool = False) -> Outline:
