@@ -22,10 +22,10 @@ from eyespan import Workspace
 HERE = Path(__file__).resolve().parent.parent
 STYLE = """
   .back { fill: #f6f8fa; stroke: #d0d7de } .text { fill: #1f2328 } .dim { fill: #59636e } .bold { fill: #0550ae }
-  .own { fill: #0f5f59 } .bad { fill: #a11d1d } .bold { font-weight: 700 }
+  .own { fill: #0f5f59 } .bad { fill: #a11d1d } .host { fill: #9a5b13 } .bold { font-weight: 700 }
   @media (prefers-color-scheme: dark) {
     .back { fill: #0d1117; stroke: #30363d } .text { fill: #e6edf3 } .dim { fill: #9198a1 } .bold { fill: #79c0ff }
-    .own { fill: #6fd6c9 } .bad { fill: #ffa8a0 }
+    .own { fill: #6fd6c9 } .bad { fill: #ffa8a0 } .host { fill: #f0b96b }
   }
   text { font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace }
 """
@@ -95,19 +95,20 @@ def compared() -> str:
     before, after = host.facts["tokens"], own.facts["tokens"]
     left = [*host.text.split("\n")[:8], "…", *host.text.split("\n")[-4:-2]]
     left = [line if len(line) < 50 else f"{line[:48]}…" for line in left]
+    header, *lines = own.text.split("\n")
     rows = [
         "\x1b[1mWhat does moor_200 in fleet.py do?\x1b[0m  A file of 500 functions, 3,000 lines.",
         "",
         _beside("Read, as in Claude Code 2.1", "read, of eyespan"),
         _beside('\x1b[2m{"file_path": "fleet.py"}\x1b[0m', '\x1b[2m{"files": ["fleet.py::moor_200"]}\x1b[0m'),
-        *[_beside(*pair) for pair in zip_longest(left, own.text.split("\n"), fillvalue="")],
+        *[_beside(*pair) for pair in zip_longest(left, [f"\x1b[36m{header}\x1b[0m", *lines], fillvalue="")],
         "",
         _beside(f"\x1b[1m{before:,} tokens\x1b[0m", f"\x1b[1m{after} tokens\x1b[0m"),
         "",
     ]
-    bars = [(16, 375), (422, max(2, 375 * after // before))]
+    bars = [("host", 16, 375), ("own", 422, max(2, 375 * after // before))]
     top = 19 * len(rows) - 8
-    shapes = [f'<rect class="bold" x="{x}" y="{top}" width="{width}" height="14" rx="2"/>' for x, width in bars]
+    shapes = [f'<rect class="{kind}" x="{x}" y="{top}" width="{width}" height="14" rx="2"/>' for kind, x, width in bars]
     return drawn("The same question to the tool of Claude Code and to eyespan", rows, "\n".join(shapes))
 
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from eyespan import Workspace
 from eyespan.cli.options import Arguments
 from eyespan.dialects import dialect_names
 from eyespan.extras.hosts.transcripts import HostRead, sessions, shell_read
@@ -58,6 +59,28 @@ def test_a_read_of_gemini_cli_is_found(tmp_path):
     (tmp_path / "chat.json").write_text(json.dumps({"messages": [{"type": "gemini", "toolCalls": [call]}]}))
 
     assert reads_of(str(tmp_path)) == [HostRead("a.py", 2, 4, "text", "read_file")]
+
+
+def test_the_parts_of_an_answer_of_native_are_reads(tmp_path):
+    root = tmp_path / "project"
+    root.mkdir()
+    for name in "abcd":
+        (root / f"{name}.py").write_text("".join([f"def f{n}():\n    return {n}\n" for n in range(40)]))
+    arguments = {"files": ["a.py:3-4", "b.py::f7", "c.py:9", "d.py?return 1[12]", "none.py", "."]}
+    with Workspace(root) as workspace:
+        answer = workspace.tool("native").call(arguments).text
+    records = claude_code(root, "", arguments, answer)
+    records[0]["message"]["content"][0]["name"] = "mcp__eyespan__read"
+
+    reads = reads_of(written(tmp_path / "a.jsonl", records))
+
+    assert [(read.path, read.first, read.last) for read in reads] == [
+        ("a.py", 3, 4),
+        ("b.py", 15, 16),
+        ("c.py", 9, 9),
+        ("d.py", 22, 28),
+    ]
+    assert "".join([read.answer for read in reads]) in answer
 
 
 @pytest.mark.parametrize(
@@ -210,7 +233,7 @@ def test_a_file_without_reads_is_an_error(tmp_path, eyespan):
     code, out, err = eyespan("why", str(tmp_path / "a.jsonl"))
 
     assert (code, out) == (1, "")
-    assert err == "eyespan why: no reads in 1 transcripts: their records are of no known host\n"
+    assert err == "eyespan why: no reads found: their records are of no known host\n"
 
 
 def test_a_missing_transcript_is_an_error(tmp_path, eyespan):

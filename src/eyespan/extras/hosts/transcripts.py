@@ -21,8 +21,10 @@ MAX_LINE_BYTES = 64 << 20
 FIRST_LINE = ("offset", "start_line", "line_offset")
 LINE_COUNT = ("limit", "max_lines", "n_lines")
 PATHS = ("file_path", "absolute_path", "filePath", "path")
-READ_TOOLS = {"Read", "read_file", "ReadFile", "read", "view"}
+READ_TOOLS = {"Read", "read_file", "ReadFile", "read", "view", "read_text_file"}
 """Names of read tools, without the prefix of an MCP server."""
+_PART = re.compile(r"> (.+?)(?:::\S+ |:)(?:(\d+)(?:-(\d+))?|\S+)/\d+ #\w+$", re.MULTILINE)
+"""The header of one part of an answer of `native`. The path of a part that is no range of lines has its selector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +73,9 @@ def _session(file: Path) -> Transcript:
 
 def _records(file: Path) -> Iterator[Mapping[str, Any]]:
     with open(file, "rb") as lines:
-        if file.suffix == ".json":
-            data = lines.read(MAX_LINE_BYTES + 1)
+        read = lines.read if file.suffix == ".json" else lines.readline
+        while data := read(MAX_LINE_BYTES + 1):
             yield from _objects(data)
-            return
-        while line := lines.readline(MAX_LINE_BYTES + 1):
-            yield from _objects(line)
 
 
 def _objects(data: bytes) -> Iterator[Mapping[str, Any]]:
@@ -179,6 +178,13 @@ def _add(session: Transcript, name: str, arguments: Mapping[str, Any], answer: s
     tool = name.rpartition("__")[2]
     if not answer:
         return
+    if tool == "read" and "files" in arguments:
+        for part in re.split(r"^(?=> )", answer, flags=re.MULTILINE):
+            if match := _PART.match(part):
+                first = int(match[2]) if match[2] else None
+                path = match[1] if first else match[0][2:].rpartition("/")[0]
+                session.reads.append(HostRead(path, first, int(match[3]) if match[3] else first, part, tool))
+        return
     if tool in READ_TOOLS:
         path = next((arguments[key] for key in PATHS if _text(arguments.get(key))), "")
         if path:
@@ -186,11 +192,9 @@ def _add(session: Transcript, name: str, arguments: Mapping[str, Any], answer: s
         return
     command = arguments.get("command") or arguments.get("cmd")
     if isinstance(command, list):
-        command = _text(
-            command[-1] if command[:1] and _text(command[0]).endswith("sh") else shlex.join(map(str, command))
-        )
-    read = shell_read(_text(command))
-    if read is not None:
+        is_shell = command[:1] and _text(command[0]).endswith("sh")
+        command = command[-1] if is_shell else shlex.join(map(str, command))
+    if read := shell_read(_text(command)):
         session.reads.append(HostRead(*read, answer, "shell"))
 
 

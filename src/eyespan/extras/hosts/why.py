@@ -67,7 +67,7 @@ def main(arguments: Arguments) -> int:
         _show_progress(None)
     if not report.reads:
         known = "their records are of no known host" if not report.hosts else "none of their calls reads a file"
-        print(f"eyespan why: no reads in {report.transcripts} transcripts: {known}", file=sys.stderr)
+        print(f"eyespan why: no reads found: {known}", file=sys.stderr)
         return 1
     most = arguments.values.get("files", 10)
     print(json.dumps(report.as_json(), indent=2) if arguments.values.get("json") else "\n".join(report.lines(most)))
@@ -152,12 +152,9 @@ class WhyReport:
             path: {**_sums(each), "held_tokens": sum([read.held for read in each])} for path, each in by_path.items()
         }
         dialects = {
-            name: {
-                **_sums(each),
-                "tokens": sum([read.repeated[name] for read in each]),
-                "host_tokens": _sums(each)["tokens"],
-            }
+            name: {**host, "host_tokens": host["tokens"], "tokens": sum([read.repeated[name] for read in each])}
             for name, each in by_dialect.items()
+            for host in [_sums(each)]
         }
         return {
             "transcripts": self.transcripts,
