@@ -284,8 +284,10 @@ def _nested(source: Source, request: ReadRequest, policy: Policy, context: CallC
 
     Raises: ReadError, WouldBlock.
     """
+    if not request.member and compression(source.first_bytes) is None:
+        return source
     decodes, decodes_archives = [kind.is_one_of(request.documents) for kind in (kinds.COMPRESSED, kinds.ARCHIVE)]
-    if not request.member and (not (decodes or decodes_archives) or compression(source.first_bytes) is None):
+    if not (request.member or decodes or decodes_archives):
         return source
     from eyespan.sources import open_nested
 

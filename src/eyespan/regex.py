@@ -50,11 +50,14 @@ class Pattern:
         self.max_chars = MAX_STEPS // regexp.programsize
         """The text that may be searched at once."""
 
-    def matching_lines(self, data: bytes) -> Iterator[tuple[int, int]]:
-        """Yield the number from 0 and the length in bytes of each line of a text in UTF-8 that matches."""
+    def matching_lines(self, data: bytes, *, is_valid: bool = False) -> Iterator[tuple[int, int]]:
+        """Yield the number from 0 and the length in bytes of each line of a text in UTF-8 that matches.
+
+        `is_valid`: all of its bytes are known to be characters.
+        """
         if b"\r" in data:
             data = data.replace(b"\r\n", b"\n")
-        if not data.isascii():
+        if not is_valid and not data.isascii():
             data = data.decode("utf-8", "replace").encode()
         size = len(data) - data.endswith(b"\n")
         at = number = 0

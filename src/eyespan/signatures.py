@@ -5,6 +5,7 @@ Nothing here looks at names. A signature is a function that returns True if the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -139,13 +140,13 @@ def _has_tiff(first_bytes: bytes) -> bool:
 
 def _is_tga(first_bytes: bytes) -> bool:
     """Return True for the header of a Targa image, which has no signature but few possible values."""
-    if len(first_bytes) < 19 or first_bytes[1] > 1 or first_bytes[17] & 0xC0:
+    if len(first_bytes) < 19 or first_bytes[17] & 0xC0:
         return False
     has_map, kind, bits = first_bytes[1], first_bytes[2], first_bytes[16]
     if has_map:
-        if kind not in (1, 9) or bits != 8 or first_bytes[7] not in (15, 16, 24, 32):
+        if bits != 8 or first_bytes[7] not in (15, 16, 24, 32):
             return False
-    elif kind not in (2, 3, 10, 11) or first_bytes[3:8] != b"\0" * 5 or bits not in (8, 15, 16, 24, 32):
+    elif first_bytes[3:8] != b"\0" * 5 or bits not in (8, 15, 16, 24, 32):
         return False
     width, height = (int.from_bytes(first_bytes[at : at + 2], "little") for at in (12, 14))
     return 0 < width <= 16384 and 0 < height <= 16384 and (first_bytes[0] == 0 or kind not in (3, 11))
@@ -179,7 +180,8 @@ _IMAGES: tuple[tuple[str, Bytes], ...] = (
     ("image/x-fli", Bytes(4, (b"\x11\xaf", b"\x12\xaf"), also=_is_fli)),
     ("image/x-cursor", Bytes(0, b"\0\0\2\0", also=_has_icons)),
     ("image/x-eps", Bytes(0, b"\xc5\xd0\xd3\xc6", also=_has_tiff)),
-    ("image/x-tga", Bytes(0, b"", also=_is_tga)),  # last: it has no signature of its own
+    # Last: it has no signature of its own. Two bytes state whether it has a map of colours, and its type.
+    ("image/x-tga", Bytes(1, (b"\0\2", b"\0\3", b"\0\x0a", b"\0\x0b", b"\1\1", b"\1\x09"), also=_is_tga)),
 )
 
 
@@ -202,19 +204,17 @@ def is_image(first_bytes: bytes) -> bool:
 # --- archives and compressed files -----------------------------------------------------------------------------------
 
 _TAR_BLOCK = 512
+_COMPRESSED = {b"\x1f\x8b\x08": "gzip", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2"}
+_BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17\x72\x45\x38\x50\x90)")
+"""Three letters and the block size, then the signature of a block or of the end."""
 
 
 def compression(first_bytes: bytes) -> str | None:
     """Return the compression format of a file by its first bytes, or None."""
-    if first_bytes[:3] == b"\x1f\x8b\x08":
-        return "gzip"
-    # The three letters are followed by a digit, the block size, and by the signature of a block or of the end.
-    is_bzip2 = first_bytes[:3] == b"BZh" and first_bytes[3:4] in b"123456789"
-    if is_bzip2 and first_bytes[4:10] in (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"):
-        return "bzip2"
-    if first_bytes[:6] == b"\xfd7zXZ\0":
-        return "xz"
-    return "zstd" if first_bytes[:4] == b"\x28\xb5\x2f\xfd" else None
+    if not first_bytes.startswith(tuple(_COMPRESSED)):
+        return None
+    method = next(name for start, name in _COMPRESSED.items() if first_bytes.startswith(start))
+    return None if method == "bzip2" and not _BZIP2.match(first_bytes) else method
 
 
 def archive(first_bytes: bytes) -> str | None:

@@ -286,10 +286,12 @@ def test_no_read_loads_the_detector_into_this_process(tmp_path):
     for name in SENTENCES:
         (tmp_path / f"{name}.csv").write_bytes((SENTENCES[name] * 5).encode(name))
         (tmp_path / f"{name}.txt").write_bytes((SENTENCES[name] * 5).encode(name))
+        (tmp_path / f"large-{name}.txt").write_bytes((SENTENCES[name] * 2500).encode(name))
     code = (
         "import os, sys; from eyespan import Workspace\n"
         "tool = Workspace(sys.argv[1]).tool('native')\n"
         "for name in sorted(os.listdir(sys.argv[1])): tool.call({'files': name})\n"
+        "tool.call({'files': '.?nowhere'})\n"
         "print('chardet' in sys.modules)"
     )
     shown = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)

@@ -270,13 +270,19 @@ def test_a_directory_with_many_matches_is_searched_to_its_end(root, call_within)
 
 
 def test_a_file_that_takes_too_much_memory_is_noted(root, call_within):
-    (root / "src" / "wide.txt").write_text("\U0001f600" * 200_000)
+    (root / "src" / "wide.txt").write_text("\U0001f600" * 300_000)
     (root / "src" / "z.txt").write_text("needle\n")
 
     text = call_within(LITTLE_BYTES, "src?needle").text
 
     assert text.startswith("> src?needle: 1 file of 2 matches\n")
     assert "src/wide.txt is too large to be searched to its end" in text
+
+
+def test_a_file_that_ends_within_a_character_is_searched_to_its_end(root, call):
+    (root / "src" / "cut.txt").write_bytes("é".encode() + b"\nabc \xc3")
+
+    assert call("src?^abc .$").text.startswith("> src?^abc .$: 1 file of 2 matches\n> src/cut.txt:1-2/2 ")
 
 
 def test_members_of_a_compressed_archive_that_match_hold_no_buffers(root, call_within):

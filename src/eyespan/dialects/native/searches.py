@@ -29,7 +29,7 @@ from eyespan.dialects.native.text import FileText
 from eyespan.dialects.native.text_items import TextItem, TextPlan, make_item
 from eyespan.dialects.native.wanted import Wanted, line_ranges
 from eyespan.engine import Engine
-from eyespan.lines.detect import VALID_UTF8, detect
+from eyespan.lines.detect import VALID_UTF8, detect, is_utf8
 from eyespan.model import CharRange, Document, Lines, Tail
 from eyespan.regex import Pattern, PatternError
 from eyespan.selectors import Ranges, Target, write_target
@@ -47,8 +47,6 @@ BLOCK_CHARS = 1 << 18
 """The text that is read at a time."""
 CHUNK_CHARS = 1 << 20
 """The text that is read of a line that is longer; no more of it is searched."""
-WIDE_BYTES = 6
-"""The memory for each byte of a text that is not ASCII, while it is decoded and encoded again."""
 MAX_MEMBERS = 5000
 """The members of an archive that are searched."""
 MAX_MATCHING_FILES = 100
@@ -366,12 +364,11 @@ def _may_match(opened: Opened, pattern: Pattern) -> bool:
     with opened.context.memory.loan():
         try:
             data = opened.raw(size_bytes + 1)
-            opened.context.charge(0 if data.isascii() else WIDE_BYTES * len(data))
         except errors.TooMuchMemory:
             return True  # its lines take less, some at a time
-        if len(data) != size_bytes or detect(data) is not VALID_UTF8:
-            return True
-        return next(pattern.matching_lines(data), None) is not None
+        if len(data) != size_bytes or not (data.isascii() or is_utf8(data)) or detect(data) is not VALID_UTF8:
+            return True  # also if only a guess could find its encoding
+        return next(pattern.matching_lines(data, is_valid=data[-1:].isascii()), None) is not None
 
 
 def note_on_unread(unread: Sequence[str]) -> list[str]:
