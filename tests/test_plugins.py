@@ -16,7 +16,7 @@ def accept(name, row):
 
 
 def test_every_extra_has_a_plugin_module():
-    assert len(plugins.own("__doc__")) == len(plugins.EXTRAS) == 10
+    assert len(plugins.own("__doc__")) == len(plugins.EXTRAS) == 11
 
 
 def test_an_installed_row_is_found_with_its_origin(install):

@@ -23,7 +23,10 @@ from typing import Any, Literal, NamedTuple
 
 Group = Literal["kinds", "dialects", "outliners", "roots"]
 
-EXTRAS = ("documents", "languages", "families", "http", "remote", "bulk", "hosts", "git", "pasted", "operations")
+EXTRAS = (
+    *("documents", "languages", "families", "http", "remote", "bulk", "hosts", "git", "pasted", "operations"),
+    "subscriptions",
+)
 OFF = "EYESPAN_NO_PLUGINS"
 """The variable that turns installed plugins off, in this process and those that it starts."""
 

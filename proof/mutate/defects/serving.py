@@ -420,6 +420,21 @@ DEFECTS = (
         new="",
         tests="tests/server/test_stdio.py -k keeps_its_memory",
     ),
+    # --- subscriptions ---
+    Defect(
+        name="a change is reported again and again",
+        file=f"{SRC}/extras/subscriptions/__init__.py",
+        old="                self._versions[key] = version\n",
+        new="                pass\n",
+        tests="tests/extras/subscriptions -k reported_once",
+    ),
+    Defect(
+        name="a subscription that ended is reported",
+        file=f"{SRC}/extras/subscriptions/__init__.py",
+        old='            self._versions.pop((None, str(params.get("uri"))), None)\n',
+        new="            pass\n",
+        tests="tests/extras/subscriptions -k ended",
+    ),
     # --- the memory of requests ---
     Defect(
         name="every header is stored",

@@ -35,7 +35,9 @@ COMMON_METHODS = frozenset(
     ("tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read", "completion/complete")
 )
 """The methods of both kinds of revisions. `Service.handler` has a handler for each."""
-READING_METHODS = frozenset(("tools/call", "resources/read", "completion/complete"))
+SUBSCRIBE, UNSUBSCRIBE, LISTEN = "resources/subscribe", "resources/unsubscribe", "subscriptions/listen"
+"""Methods of a connection that outlasts its requests: of the revisions with a handshake, and of those without."""
+READING_METHODS = frozenset(("tools/call", "resources/read", "completion/complete", SUBSCRIBE, LISTEN))
 """The methods that access the file system and may therefore take long."""
 
 TTL_MS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from eyespan.context import CallContext
@@ -29,6 +29,8 @@ from eyespan.server.mcp_names import (
 if TYPE_CHECKING:
     from eyespan.server.service import Service
 
+    Handler = Callable[[Mapping[str, Any], str, CallContext], dict[str, Any]]
+
 
 class Session:
     """One connection. `caller` names the client in the audit log until the client names itself.
@@ -37,7 +39,7 @@ class Session:
     request, so its `version` is the one that the request names.
     """
 
-    __slots__ = ("caller", "client_has_roots", "holder", "service", "version")
+    __slots__ = ("caller", "client_has_roots", "holder", "lasting", "service", "version")
 
     def __init__(self, service: Service, caller: str = "", *, holder: str = "", version: str | None = None) -> None:
         self.service = service
@@ -47,6 +49,8 @@ class Session:
         self.caller = caller or holder
         self.client_has_roots = False
         """The client has stated in the handshake that it answers `roots/list`."""
+        self.lasting: Mapping[str, Handler] = {}
+        """Methods of a connection that outlasts its requests, with their handlers."""
 
     def answer(self, method: str, params: Mapping[str, Any], context: CallContext) -> dict[str, Any]:
         """Return the result of one request. Raises: RpcError, and WouldBlock if the context may not block."""
@@ -61,11 +65,22 @@ class Session:
             return {}
         if method == "server/discover":
             raise RpcError(INVALID_PARAMS, f"params._meta lacks {VERSION_KEY} and {CAPABILITIES_KEY}")
-        if method not in COMMON_METHODS:
-            raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
+        handler = self._handler(method, "resources/")
         if self.version is None:
             raise RpcError(INVALID_PARAMS, f"send initialize first, or {VERSION_KEY} in params._meta")
-        return self.service.handler(method)(params, self.caller, context)
+        return handler(params, self.caller, context)
+
+    def _handler(self, method: str, lasting: str) -> Handler:
+        """Return the handler of a method; `lasting` starts those that need a connection. Raises: RpcError."""
+        if method in self.lasting and method.startswith(lasting):
+            return self.lasting[method]
+        if method not in COMMON_METHODS:
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
+        return self.service.handler(method)
+
+    @property
+    def _capabilities(self) -> dict[str, Any]:
+        return {**CAPABILITIES, "resources": {"subscribe": True}} if self.lasting else CAPABILITIES
 
     def named(self, text: str) -> str:
         """Return the name of a client of this session's holder. Transports with several holders replace this."""
@@ -80,7 +95,7 @@ class Session:
         self.client_has_roots = has_roots(params.get("capabilities"))
         return {
             "protocolVersion": self.version,
-            "capabilities": CAPABILITIES,
+            "capabilities": self._capabilities,
             "serverInfo": server_info(),
             "instructions": self.service.instructions,
         }
@@ -107,18 +122,17 @@ class Session:
         if method == "server/discover":
             result: dict[str, Any] = {
                 "supportedVersions": list(MODERN_VERSIONS),
-                "capabilities": CAPABILITIES,
+                "capabilities": self._capabilities,
                 "instructions": self.service.instructions,
             }
-        elif method in COMMON_METHODS:
+        else:
+            handler = self._handler(method, "subscriptions/")
             try:
-                result = self.service.handler(method)(params, self._named(meta.get(CLIENT_KEY)), context)
+                result = handler(params, self._named(meta.get(CLIENT_KEY)), context)
             except RpcError as error:
                 if error.code == RESOURCE_NOT_FOUND:  # this revision has no such code
                     error.code = INVALID_PARAMS
                 raise
-        else:
-            raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
         return _as_modern(result, method)
 
 

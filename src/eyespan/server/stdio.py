@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from eyespan import plugins
 from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.server import WorkspaceFactory, json_messages, mcp_names, messages, sandboxing
 from eyespan.server.audit import Audit
@@ -69,6 +70,7 @@ class StdioServer:
     ) -> None:
         """`narrow` makes the service for the client's own directories, which it is then asked for."""
         self._session = Session(service, "stdio")
+        self._subscriptions = plugins.load(plugins.own("SUBSCRIPTIONS")[0])(self._session, self._send, timeout_seconds)
         self._stream = LineStream(fd_in, fd_out)
         self._timeout_seconds = timeout_seconds
         self._threads = RequestThreads(self)
@@ -150,9 +152,10 @@ class StdioServer:
         self._session.service = self._narrow(mcp_names.root_paths(response["result"]))
 
     def _cancel(self, request_id: Any) -> None:
-        context = self._running.get(request_id) if mcp_names.is_request_id(request_id) else None
-        if context is not None:
-            context.cancelled = True
+        if mcp_names.is_request_id(request_id):
+            if (context := self._running.get(request_id)) is not None:
+                context.cancelled = True
+            self._subscriptions.end(request_id)
 
     def _cancel_all(self) -> None:
         for context in list(self._running.values()):
@@ -162,6 +165,9 @@ class StdioServer:
         """Answer a request, unless it was cancelled. Raises: WouldBlock."""
         context = request.context
         answer = None if context.cancelled else self._answer(request)
+        if answer is not None and request.message.method == mcp_names.LISTEN and "result" in answer:
+            self._subscriptions.begin(request.request_id, answer["result"]["versions"], context)
+            answer = None  # it comes when the client ends the subscription, which needs none
         if self._running.get(request.request_id) is context:
             self._running.pop(request.request_id, None)
         if answer is not None and not context.cancelled:
