@@ -39,7 +39,7 @@ class Session:
     request, so its `version` is the one that the request names.
     """
 
-    __slots__ = ("caller", "client_has_roots", "holder", "lasting", "service", "version")
+    __slots__ = ("caller", "capabilities", "client_has_roots", "holder", "lasting", "service", "version")
 
     def __init__(self, service: Service, caller: str = "", *, holder: str = "", version: str | None = None) -> None:
         self.service = service
@@ -49,6 +49,7 @@ class Session:
         self.caller = caller or holder
         self.client_has_roots = False
         """The client has stated in the handshake that it answers `roots/list`."""
+        self.capabilities = CAPABILITIES
         self.lasting: Mapping[str, Handler] = {}
         """Methods of a connection that outlasts its requests, with their handlers."""
 
@@ -78,10 +79,6 @@ class Session:
             raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
         return self.service.handler(method)
 
-    @property
-    def _capabilities(self) -> dict[str, Any]:
-        return {**CAPABILITIES, "resources": {"subscribe": True}} if self.lasting else CAPABILITIES
-
     def named(self, text: str) -> str:
         """Return the name of a client of this session's holder. Transports with several holders replace this."""
         return text
@@ -95,7 +92,7 @@ class Session:
         self.client_has_roots = has_roots(params.get("capabilities"))
         return {
             "protocolVersion": self.version,
-            "capabilities": self._capabilities,
+            "capabilities": self.capabilities,
             "serverInfo": server_info(),
             "instructions": self.service.instructions,
         }
@@ -122,7 +119,7 @@ class Session:
         if method == "server/discover":
             result: dict[str, Any] = {
                 "supportedVersions": list(MODERN_VERSIONS),
-                "capabilities": self._capabilities,
+                "capabilities": self.capabilities,
                 "instructions": self.service.instructions,
             }
         else:

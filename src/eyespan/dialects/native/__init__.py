@@ -108,7 +108,7 @@ class Changes(Dialect):
         super().__init__()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _changes_of, (self._native,)
+        return Changes, (self._native,)
 
     def _spec(self) -> ToolSpec:
         text = "Files as selectors, a.py:10-20, whose lines are then returned that read has never shown"
@@ -124,20 +124,16 @@ class Changes(Dialect):
         for ask in parse_arguments({"files": asks}, self._native.budget).asks:
             target = ask.readings[-1]
             ranges = target.piece.ranges if isinstance(target.piece, Ranges) else ()
-            if not ranges or not all(isinstance(one, Lines) and one.count for one in ranges):
+            lines = [one for one in ranges if isinstance(one, Lines) and one.count]
+            if not lines or len(lines) < len(ranges):
                 raise BadArguments("invalid_arguments", f'{ask.written} names no lines, as in "a.py:10-20"')
-            for one in ranges:
-                assert isinstance(one, Lines)
+            for one in lines:
                 last = one.first + (one.count or 1) - 1
                 found += edits.unseen(self._native, engine, target.path, one.first, last)
         return _selectors_reply("unseen", found)
 
     def render_error(self, error: ReadError) -> ReplyError:
         return self._native.render_error(error)
-
-
-def _changes_of(native: Native) -> Changes:
-    return Changes(native)
 
 
 def _selectors_reply(name: str, selectors: list[str]) -> Reply:
@@ -154,7 +150,7 @@ def _description(style: Style, remembers: bool) -> str:
     elif style.every == 1:
         numbers = f"Lines come as number{':anchor' if style.has_anchors else ''}, tab, text."
     else:
-        numbers = f"Lines come as tab, text; every {_ordinal(style.every)} has its number before the tab."
+        numbers = f"Lines come as tab, text; one in {style.every} has its number before the tab."
     return (
         "Reads files, documents, images; many parts in one call, by selectors after the path: "
         "a.py:10-20,40- lines (40- to the end), app.log:-50 last lines, a.c:120:8 place, "
@@ -166,10 +162,6 @@ def _description(style: Style, remembers: bool) -> str:
         f">… 35-62 hidden lines{', >= 1-9 lines shown before' if remembers else ''}; "
         "last, what exceeds the budget, as selectors."
     )
-
-
-def _ordinal(number: int) -> str:
-    return {2: "second", 5: "fifth", 10: "tenth"}.get(number, f"{number}th")
 
 
 def _schema(budget: int, remembers: bool) -> dict[str, Any]:

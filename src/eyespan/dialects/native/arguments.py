@@ -254,13 +254,8 @@ def known_parts(value: Any) -> dict[str, tuple[CharRange, ...]]:
             raise _bad(f"known must be hashes of earlier answers, such as 482913758201, not {shown(item)}")
         lines = _KNOWN_LINES.search(item) if isinstance(item, str) else None
         ranges = selectors.parse_ranges(lines[1]) if lines else None
-        found[known] = tuple(
-            [
-                CharRange(one.first, 1, one.first + (one.count or 1) - 1)
-                for one in ranges or ()
-                if isinstance(one, Lines)
-            ]
-        )
+        whole = [one for one in ranges or () if isinstance(one, Lines)]
+        found[known] = tuple([CharRange(one.first, 1, one.first + (one.count or 1) - 1) for one in whole])
     return found
 
 

@@ -113,12 +113,8 @@ def _outermost(first: int, last: int, symbols: Sequence[Symbol]) -> list[Symbol]
 
 def _hidden_runs(is_shown: Sequence[bool]) -> list[tuple[int, int]]:
     """Return start and end of each run of rows that are not shown."""
-    ends = [at for at in range(len(is_shown) + 1) if _is_hidden(is_shown, at - 1) != _is_hidden(is_shown, at)]
-    return list(zip(ends[::2], ends[1::2], strict=True))
-
-
-def _is_hidden(is_shown: Sequence[bool], at: int) -> bool:
-    return 0 <= at < len(is_shown) and not is_shown[at]
+    shown = [-1, *[at for at, shows in enumerate(is_shown) if shows], len(is_shown)]
+    return [(before + 1, at) for before, at in itertools.pairwise(shown) if at > before + 1]
 
 
 def _cost(gaps: Sequence[Gap]) -> int:

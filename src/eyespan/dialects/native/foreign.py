@@ -181,11 +181,9 @@ def _spelled_object(value: Mapping[str, Any]) -> str:
 
 def as_bool(value: Any) -> bool | None:
     """Return a truth value that may be written as text or a number; None if it is none."""
-    if type(value) is bool:
-        return value
-    if isinstance(value, str):
-        return {"true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}.get(value.lower())
-    return {0: False, 1: True}.get(value) if type(value) is int else None
+    if not isinstance(value, (bool, int, str)):
+        return None
+    return {"true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}.get(str(value).lower())
 
 
 def as_number(value: Any) -> int | None:

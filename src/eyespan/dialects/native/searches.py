@@ -156,14 +156,8 @@ def matching_lines(
 def windows(matches: Sequence[int], ranges: Sequence[CharRange], around_match: int) -> list[CharRange]:
     """Return the lines around matches, within the first and the last line that were searched."""
     first, last = ranges[0].first, ranges[-1].last
-    around = [
-        CharRange(max(first, number - around_match), 1, _least(number + around_match, last)) for number in matches
-    ]
-    return merged(around)
-
-
-def _least(number: int, other: int | None) -> int:
-    return number if other is None else min(number, other)
+    ends = [(number - around_match, number + around_match) for number in matches]
+    return merged([CharRange(max(first, start), 1, min(end, last or end)) for start, end in ends])
 
 
 def _ranges(text: Text, wanted: Wanted) -> Sequence[CharRange]:
@@ -285,9 +279,7 @@ def search_many(
     """
     items: list[TextItem] = []
     notes = [search.note, *more_notes]
-    match target.piece:
-        case None:
-            first = 1
+    match target.piece or Ranges((Lines(1, None),)):
         case Ranges((Lines(first, None),)):
             pass
         case _:

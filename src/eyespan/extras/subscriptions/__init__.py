@@ -44,6 +44,7 @@ class Subscriptions:
     ) -> None:
         """`seconds` is the deadline of one look at a file, `start` runs a function in a thread."""
         self._session = session
+        session.capabilities = {**session.capabilities, "resources": {"subscribe": True}}
         session.lasting = {SUBSCRIBE: self._subscribe, UNSUBSCRIBE: self._unsubscribe, LISTEN: self._listen}
         self._send = send
         self._seconds = seconds
