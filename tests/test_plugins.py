@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -17,6 +19,17 @@ def accept(name, row):
 
 def test_every_extra_has_a_plugin_module():
     assert len(plugins.own("__doc__")) == len(plugins.EXTRAS) == 11
+
+
+def test_names_and_files_that_the_tree_knows_ask_for_no_installed_plugin(tmp_path):
+    (tmp_path / "a.py").write_text("x = 1\n")
+    code = (
+        "import sys; from eyespan import Workspace; tool = Workspace('.').tool('native')\n"
+        "print(tool.call({'files': ['a.py']}).is_error, 'importlib.metadata' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+
+    assert (done.stdout, done.stderr) == ("False False\n", "")
 
 
 def test_an_installed_row_is_found_with_its_origin(install):

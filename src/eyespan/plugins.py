@@ -16,10 +16,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from traceback import walk_tb
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Group = Literal["kinds", "dialects", "outliners", "roots"]
 
@@ -131,6 +133,8 @@ def origin_of(error: BaseException) -> str:
 
 @cache
 def _installed(group: Group, check: Callable[[str, Any], None]) -> tuple[Plugin, ...]:
+    from importlib.metadata import entry_points  # takes 25 ms
+
     usable: list[Plugin] = []
     known: dict[str, str] = {}
     for entry in sorted(entry_points(group=f"eyespan.{group}"), key=lambda entry: (entry.name, entry.value)):
