@@ -309,9 +309,9 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
 @linux
 @pytest.mark.skipif(_native.BACKEND == "python", reason="without the accelerator this read stays within the limit")
 def test_a_read_over_the_memory_limit_is_one_error_and_a_line_in_the_log(lines, tree):
-    (tree / "large.txt").write_bytes((b"x" * 599 + b"\n") * 6_000)
+    (tree / "large.txt").write_bytes((b"x" * 599 + b"\n") * 20_000)
     server = lines("--memory", "16", "--dialect", "codex")  # a thread needs 8 MB for its stack
-    arguments = {"file_path": f"{tree}/large.txt", "limit": 6_000}
+    arguments = {"file_path": f"{tree}/large.txt", "limit": 20_000}
     refused = server.ask("tools/call", {"name": "read_file", "arguments": arguments})
     answered = server.call("read_file", file_path=f"{tree}/large.txt", limit=1)
     server.close()

@@ -130,7 +130,7 @@ def _structure(frame: Frame, loaded: Loaded, outline: Outline, room: int) -> tup
     listing = render(outline, max(int(room * OUTLINE_SHARE), room - spent) - tokens.estimate(title))
     listed = [own_lines.words(title), *own_lines.outline_rows(listing)]
     room = max(LEAST_TOKENS, room - tokens.estimate(own_lines.write(listed)) - LEFT_TOKENS)
-    first = replace(loaded, rows=rows, shown=texts)
+    first = replace(loaded, rows=rows, texts=texts)
     chosen = _fitting_rows(frame, first, room)
     return listed, chosen
 

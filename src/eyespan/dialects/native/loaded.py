@@ -29,8 +29,8 @@ class Loaded:
     """With ranges in file order that do not overlap."""
     facts: Facts
     rows: Sequence[Row]
-    shown: Sequence[str] | None
-    """The text shown for each row, with secrets replaced; None: its own."""
+    texts: Sequence[str]
+    """The text shown for each row, with secrets replaced."""
     secrets: tuple[list[redaction.Secret], ...] | None
     """The secrets of each row, where they are looked for."""
     is_complete: bool
@@ -42,22 +42,17 @@ class Loaded:
     has_changed: bool
     notes: tuple[str, ...]
 
-    @property
-    def texts(self) -> Sequence[str]:
-        """Return the text shown for each row."""
-        return [row.text for row in self.rows] if self.shown is None else self.shown
-
     def without(self, held: Sequence[HeldRun]) -> Loaded:
         """Return it without rows that the caller holds."""
         is_held = [False] * len(self.rows)
         for run in held:
             is_held[run.start : run.end] = [True] * (run.end - run.start)
         kept = [at for at, one in enumerate(is_held) if not one]
-        texts, secrets = self.texts, self.secrets
+        secrets = self.secrets
         return replace(
             self,
             rows=[self.rows[at] for at in kept],
-            shown=[texts[at] for at in kept],
+            texts=[self.texts[at] for at in kept],
             secrets=None if secrets is None else tuple([secrets[at] for at in kept]),
         )
 
@@ -80,17 +75,18 @@ def load(text: Text, wanted: Wanted, max_chars: int, *, redacts: bool) -> Loaded
     else:
         ranges = WHOLE.ranges if wanted.is_whole else tuple(merged(wanted.ranges))
         is_complete = _read_ranges(reading, ranges, max_chars)
-    rows = reading.rows
+    rows: Sequence[Row] = reading.rows
     secrets = _secrets(text, rows) if redacts else None
-    shown = None
-    if secrets is not None:
+    if secrets is None:
+        texts = [row.text for row in rows]
+    else:
         rows = _without_open_end(rows)
-        shown = [redaction.redacted(row.text, found) for row, found in zip(rows, secrets, strict=True)]
+        texts = [redaction.redacted(row.text, found) for row, found in zip(rows, secrets, strict=True)]
     return Loaded(
         wanted=wanted if wanted.ranges == ranges else replace(wanted, ranges=ranges),
         facts=text.facts,
         rows=rows,
-        shown=shown,
+        texts=texts,
         secrets=None if secrets is None else tuple(secrets),
         is_complete=is_complete,
         size_bytes=reading.size_bytes,
@@ -129,7 +125,7 @@ class _Reading:
         self._text = text
         self._facts = text.facts
         self.notes = notes
-        self.rows: Sequence[Row] = ()
+        self.rows: list[Row] = []
         self.size_bytes = 0
         self.total_lines: int | None = None
         self.extra: dict[str, Any] = {}
@@ -137,9 +133,8 @@ class _Reading:
 
     def read(self, selection: CharRange | Tail) -> TextPart:
         part, document = self._text.read(selection)
-        rows = rows_of(part)
         self.size_bytes += len(part.data)
-        self.rows = [*self.rows, *rows] if self.rows else rows
+        self.rows += rows_of(part)
         if part.total_lines is not None:
             self.total_lines = part.total_lines
         self.has_changed = self.has_changed or document.facts.changed
