@@ -165,7 +165,7 @@ BUDGETS = {
     "families": (2_268, 2_268),
     "http": (3_685, 3_200),
     "remote": (1_369, 1_200),
-    "bulk and hosts": (2_771, 1_500),
+    "bulk and hosts": (2_770, 1_500),
     "git": (865, 865),
     "pasted": (575, 575),
     "operations": (634, 634),

@@ -75,24 +75,52 @@ def example(provider):
     return next(text for text in found if f"from {provider} import" in text)
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "openai", "google"])
-def test_the_examples_pass_strict_types(tmp_path, provider):
+def mypy(tmp_path, program):
+    """Return what `mypy --strict` says about a program that uses this checkout."""
     pytest.importorskip("mypy", reason="tools/hosts_frameworks.sh installs it")
-    if provider == "google":
-        pytest.importorskip("google.genai", reason="tools/hosts_frameworks.sh installs it")
-    (tmp_path / "loop.py").write_text(f'MODEL = "fake"\n{example(provider)}')
+    (tmp_path / "loop.py").write_text(program)
     options = ["--strict", "--follow-imports", "silent", "--cache-dir", str(tmp_path / "cache")]
-    environment = {**os.environ, "MYPYPATH": str(ROOT / "src")}
-
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-m", "mypy", *options, "loop.py"],
         cwd=tmp_path,
-        env=environment,
+        env={**os.environ, "MYPYPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
-    )
+    ).stdout
 
-    assert (done.stdout, done.returncode) == ("Success: no issues found in 1 source file\n", 0)
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "google"])
+def test_the_examples_pass_strict_types(tmp_path, provider):
+    if provider == "google":
+        pytest.importorskip("google.genai", reason="tools/hosts_frameworks.sh installs it")
+
+    said = mypy(tmp_path, f'MODEL = "fake"\n{example(provider)}')
+
+    assert said == "Success: no issues found in 1 source file\n"
+
+
+TYPED = """
+from typing import assert_type
+
+from anthropic.types import ToolUnionParam
+from eyespan import Workspace
+from eyespan.hosts import to_anthropic, to_openai
+from openai.types.chat import ChatCompletionToolParam
+from openai.types.responses import FunctionToolParam
+
+workspace = Workspace(".")
+tool, toolset = workspace.tool("native"), workspace.toolset("filesystem")
+assert_type(to_anthropic(tool), ToolUnionParam)
+assert_type(to_anthropic(toolset, strict=True), list[ToolUnionParam])
+assert_type(to_openai(tool), FunctionToolParam)
+assert_type(to_openai(toolset, strict=True), list[FunctionToolParam])
+assert_type(to_openai(tool, api="chat"), ChatCompletionToolParam)
+assert_type(to_openai(toolset, api="chat"), list[ChatCompletionToolParam])
+"""
+
+
+def test_definitions_have_the_types_of_the_packages(tmp_path):
+    assert mypy(tmp_path, TYPED) == "Success: no issues found in 1 source file\n"
 
 
 def test_the_example_for_anthropic_runs_with_its_own_client(tmp_path, monkeypatch):

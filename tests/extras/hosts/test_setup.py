@@ -36,7 +36,7 @@ def untried(monkeypatch):
 @pytest.mark.parametrize("name", HOSTS)
 def test_setup_and_remove_leave_the_file_as_it_was(home, untried, eyespan, name):
     host = HOSTS[name]
-    before = CONFIGS[host.form].replace("KEY", host.keys[0])
+    before = CONFIGS[host.form].replace("KEY", host.key)
     host.path.parent.mkdir(parents=True, exist_ok=True)
     host.path.write_text(before)
 
@@ -62,7 +62,7 @@ def test_a_file_that_setup_made_is_removed(home, untried, eyespan, name):
 def test_changes_made_after_setup_stay(home, untried, eyespan, name, end):
     host = HOSTS[name]
     host.path.parent.mkdir(parents=True, exist_ok=True)
-    config = CONFIGS[host.form].replace("KEY", host.keys[0]).encode().replace(b"\n", end)
+    config = CONFIGS[host.form].replace("KEY", host.key).encode().replace(b"\n", end)
     host.path.write_bytes(config)
     eyespan("setup", name)
     host.path.write_bytes(host.path.read_bytes().replace(b"mine", b"changed"))
@@ -70,6 +70,21 @@ def test_changes_made_after_setup_stay(home, untried, eyespan, name, end):
     eyespan("setup", name, "--remove")
 
     assert host.path.read_bytes() == config.replace(b"mine", b"changed")
+
+
+@pytest.mark.parametrize("before", ["", '{\n  "mcpServers": {}\n}\n', '{"a": 1, "mcpServers": {"other": {}}}'])
+@pytest.mark.parametrize("dialects", [("native", "claude"), ("native", "claude", "native"), ("native", "native")])
+def test_an_entry_that_was_written_again_is_removed(home, untried, eyespan, before, dialects):
+    path = home / "project/.mcp.json"
+    if before:
+        path.write_text(before)
+
+    for dialect in dialects:
+        eyespan("setup", "claude-code", "--dialect", dialect)
+    eyespan("setup", "claude-code", "--remove")
+
+    assert (path.read_text() if path.exists() else "") == before
+    assert [one.name for one in path.parent.iterdir() if "before-eyespan" in one.name] == []
 
 
 def test_the_server_is_started_and_read_from(home, eyespan):
@@ -109,23 +124,18 @@ def test_a_file_that_cannot_be_edited_is_left_alone(home, eyespan):
     assert (home / "project/.mcp.json").read_text() == "{ broken"
 
 
-def test_a_linked_file_stays_a_link(home, untried, eyespan):
+def test_the_mode_of_the_file_and_a_link_to_it_stay(home, untried, eyespan):
+    path = home / "project/.mcp.json"
     (home / "dotfiles.json").write_text("{}")
-    (home / "project/.mcp.json").symlink_to(home / "dotfiles.json")
+    os.chmod(home / "dotfiles.json", 0o640)
+    path.symlink_to(home / "dotfiles.json")
 
-    eyespan("setup", "claude-code")
+    for step in ([], ["--remove"]):
+        eyespan("setup", "claude-code", *step)
 
-    assert (home / "project/.mcp.json").is_symlink()
-    assert "eyespan" in (home / "dotfiles.json").read_text()
-
-
-def test_the_mode_of_the_file_stays(home, untried, eyespan):
-    (home / "project/.mcp.json").write_text("{}")
-    os.chmod(home / "project/.mcp.json", 0o640)
-
-    eyespan("setup", "claude-code")
-
-    assert (home / "project/.mcp.json").stat().st_mode & 0o777 == 0o640
+        assert path.is_symlink()
+        assert path.stat().st_mode & 0o777 == 0o640
+    assert path.read_text() == "{}"
 
 
 def test_setup_alone_lists_the_hosts_found(home, untried, eyespan):

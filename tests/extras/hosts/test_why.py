@@ -44,13 +44,13 @@ def reads_of(path):
 def test_a_read_of_claude_code_is_found(tmp_path):
     transcript = written(tmp_path / "a.jsonl", claude_code("/p", "/p/a.py", {"offset": 5, "limit": 2}, "5\tx\n6\ty"))
 
-    assert reads_of(transcript) == [HostRead("/p/a.py", 5, 6, "5\tx\n6\ty", "Read")]
+    assert reads_of(transcript) == [HostRead("/p/a.py", 5, 6, "5\tx\n6\ty")]
 
 
 def test_a_read_of_codex_by_the_shell_is_found(tmp_path):
     transcript = written(tmp_path / "a.jsonl", codex("cd /p && sed -n '10,20p' src/a.py", "text"))
 
-    assert reads_of(transcript) == [HostRead("src/a.py", 10, 20, "text", "shell")]
+    assert reads_of(transcript) == [HostRead("src/a.py", 10, 20, "text")]
 
 
 def test_a_read_of_gemini_cli_is_found(tmp_path):
@@ -58,7 +58,7 @@ def test_a_read_of_gemini_cli_is_found(tmp_path):
     call = {"name": "read_file", "args": {"file_path": "a.py", "start_line": 2, "end_line": 4}, "result": result}
     (tmp_path / "chat.json").write_text(json.dumps({"messages": [{"type": "gemini", "toolCalls": [call]}]}))
 
-    assert reads_of(str(tmp_path)) == [HostRead("a.py", 2, 4, "text", "read_file")]
+    assert reads_of(str(tmp_path)) == [HostRead("a.py", 2, 4, "text")]
 
 
 def test_the_parts_of_an_answer_of_native_are_reads(tmp_path):
@@ -91,7 +91,7 @@ def test_a_line_of_unknown_form_is_passed_over(tmp_path, line):
     transcript = tmp_path / "a.jsonl"
     transcript.write_text(line + "\n" + "".join([json.dumps(record) + "\n" for record in records]))
 
-    assert reads_of(str(transcript)) == [HostRead("/p/a.py", None, None, "1\tx", "Read")]
+    assert reads_of(str(transcript)) == [HostRead("/p/a.py", None, None, "1\tx")]
 
 
 @pytest.mark.parametrize(
@@ -115,24 +115,24 @@ def test_commands_that_read_one_file(command, read):
 
 def test_lines_shown_before_are_held():
     held = HeldLines()
-    held.held_tokens(HostRead("a", 1, 2, "1\tone\n2\ttwo\n", "Read"))
+    held.held_tokens(HostRead("a", 1, 2, "1\tone\n2\ttwo\n"))
 
-    assert held.held_tokens(HostRead("a", 2, 3, "2\ttwo\n3\tthree\n", "Read")) == estimate("2\ttwo\n")
+    assert held.held_tokens(HostRead("a", 2, 3, "2\ttwo\n3\tthree\n")) == estimate("2\ttwo\n")
 
 
 def test_a_changed_line_is_not_held():
     held = HeldLines()
-    held.held_tokens(HostRead("a", 1, 1, "1\tone\n", "Read"))
+    held.held_tokens(HostRead("a", 1, 1, "1\tone\n"))
 
-    assert held.held_tokens(HostRead("a", 1, 1, "1\tother\n", "Read")) == 0
+    assert held.held_tokens(HostRead("a", 1, 1, "1\tother\n")) == 0
 
 
 def test_an_answer_without_numbers_is_held_as_a_whole():
     held = HeldLines()
-    held.held_tokens(HostRead("a", None, None, "}\none\n}\n", "shell"))
+    held.held_tokens(HostRead("a", None, None, "}\none\n}\n"))
 
-    assert held.held_tokens(HostRead("a", None, None, "}\ntwo\n}\n", "shell")) == 0
-    assert held.held_tokens(HostRead("a", None, None, "one\n}\n", "shell")) == estimate("one\n}\n")
+    assert held.held_tokens(HostRead("a", None, None, "}\ntwo\n}\n")) == 0
+    assert held.held_tokens(HostRead("a", None, None, "one\n}\n")) == estimate("one\n}\n")
 
 
 def test_the_report_compares_every_dialect(tmp_path, eyespan):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eyespan.extras.hosts.openai import IMAGE_TYPES, as_text, single_text
 from eyespan.extras.hosts.schemas import anthropic_strict
@@ -12,23 +12,27 @@ from eyespan.extras.hosts.toolsets import takes_toolsets
 from eyespan.model import Content, DocumentContent, ImageContent, Reply
 from eyespan.tool import Tool
 
+if TYPE_CHECKING:
+    from anthropic.types import ToolParam, ToolUnionParam
+
 
 @takes_toolsets
-def to_anthropic(tool: Tool, *, strict: bool = False) -> Any:
+def to_anthropic(tool: Tool, *, strict: bool = False) -> ToolUnionParam:
     """Return the tool for `tools=[...]` of `messages.create`, or a list for a toolset.
 
     With `strict`, the API enforces the schema.
 
     The dialect `text-editor` is a built-in tool of the API, which is given by its type.
     """
-    built_in: dict[str, Any] | None = getattr(tool.dialect, "anthropic_type", None)
+    built_in: ToolUnionParam | None = getattr(tool.dialect, "anthropic_type", None)
     if built_in is not None and not strict:
-        return dict(built_in)
+        return deepcopy(built_in)
     spec = tool.spec
-    definition = {"name": spec.name, "description": spec.description}
+    schema = anthropic_strict(spec.input_schema) if strict else deepcopy(spec.input_schema)
+    definition: ToolParam = {"name": spec.name, "description": spec.description, "input_schema": schema}
     if strict:
-        return {**definition, "input_schema": anthropic_strict(spec.input_schema), "strict": True}
-    return {**definition, "input_schema": deepcopy(spec.input_schema)}
+        definition["strict"] = True
+    return definition
 
 
 def tool_result(reply: Reply, call_id: str, filename: str = "") -> dict[str, Any]:

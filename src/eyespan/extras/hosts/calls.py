@@ -5,8 +5,8 @@ message, an Anthropic `tool_use` block, a `functionCall` part of Gemini; each as
 API's own package. A wrong name, wrong JSON or wrong arguments are the model's mistake and are answered with an error.
 An object that is not a tool call is the caller's mistake and raises.
 
-Results are dictionaries. Their declared type is `Any`, because each API's package has its own typed dictionaries for
-them, so that programs pass a strict type checker.
+Results are dictionaries as the API's own package types them. Their declared type is `Any`, because the call decides
+which API they are for; `to_openai` and `to_anthropic` declare the types of the packages.
 """
 
 from __future__ import annotations

@@ -10,27 +10,27 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 Format = Literal["json", "toml", "yaml"]
 Entry = Mapping[str, Any]
 
 
-def with_entry(form: Format, text: str, keys: Sequence[str], name: str, entry: Entry) -> str:
-    """Return the text with the entry `name` below `keys`, in place of one that is there."""
-    bare = without_entry(form, text, keys, name)
+def with_entry(form: Format, text: str, key: str, name: str, entry: Entry) -> str:
+    """Return the text with the entry `name` below `key`, in place of one that is there."""
+    bare = without_entry(form, text, key, name)
     add = {"json": _add_json, "toml": _add_toml, "yaml": _add_yaml}[form]
-    edited = _edited(bare, lambda text: add(text, keys, name, entry))
-    if form != "yaml" and entry_of(form, edited, keys, name) != entry:
+    edited = _edited(bare, lambda text: add(text, key, name, entry))
+    if form != "yaml" and entry_of(form, edited, key, name) != entry:
         raise ValueError("the file has a form that cannot be edited safely")
     return edited
 
 
-def without_entry(form: Format, text: str, keys: Sequence[str], name: str) -> str:
+def without_entry(form: Format, text: str, key: str, name: str) -> str:
     """Return the text without the entry; the same text if it has none."""
     remove = {"json": _remove_json, "toml": _remove_toml, "yaml": _remove_yaml}[form]
-    return _edited(text, lambda text: remove(text, keys, name))
+    return _edited(text, lambda text: remove(text, key, name))
 
 
 def _edited(text: str, edit: Callable[[str], str]) -> str:
@@ -40,24 +40,21 @@ def _edited(text: str, edit: Callable[[str], str]) -> str:
     return edit(lf_text).replace("\n", "\r\n") if is_crlf else edit(text)
 
 
-def entry_of(form: Format, text: str, keys: Sequence[str], name: str) -> Any:
+def entry_of(form: Format, text: str, key: str, name: str) -> Any:
     """Return the entry, True for an entry of YAML, or None."""
     if form == "yaml":
-        return True if _remove_yaml(text, keys, name) != text else None
+        return True if without_entry(form, text, key, name) != text else None
     value = tomllib.loads(text) if form == "toml" else _parse_json(text)
-    for key in (*keys, name):
-        value = value.get(key) if isinstance(value, dict) else None
+    for step in (key, name):
+        value = value.get(step) if isinstance(value, dict) else None
     return value
 
 
-def is_bare(form: Format, text: str, keys: Sequence[str]) -> bool:
+def is_bare(form: Format, text: str, key: str) -> bool:
     """Return True if the text holds nothing but the empty place of entries."""
     if form != "json":
-        return text.strip() in ("", *[f"{key}:" for key in keys])
-    empty: Any = {}
-    for key in reversed(keys):
-        empty = {key: empty}
-    return "//" not in text and "/*" not in text and _parse_json(text) in (empty, {})
+        return text.strip() in ("", f"{key}:")
+    return "//" not in text and "/*" not in text and _parse_json(text) in ({key: {}}, {})
 
 
 # --- JSON with comments ----------------------------------------------------------------------------------------------
@@ -99,43 +96,37 @@ def _after_space(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _object_at(text: str, keys: Sequence[str]) -> tuple[int, int, dict[str, tuple[int, int, int]]]:
-    """Return where the brace of the innermost object below `keys` is, how many of the keys lead there, its members."""
+def _entries(text: str, key: str) -> tuple[int, bool, dict[str, tuple[int, int, int]]]:
+    """Return where the brace of the object of entries is, True, and its members; without one, those of the file."""
     value = _parse_json(text)
     if not isinstance(value, dict):
         raise ValueError("the file is not a JSON object")
     text = _blank(_LAST_COMMA, _blank(_COMMENT, text))
     at = _after_space(text, 0)
     members = _members(text, at)
-    for depth, key in enumerate(keys):
-        if key not in members:
-            return at, depth, members
-        value = value[key]
-        if not isinstance(value, dict):
-            raise ValueError(f"{key} is not an object")
-        at = members[key][1]
-        members = _members(text, at)
-    return at, len(keys), members
+    if key not in members:
+        return at, False, members
+    if not isinstance(value[key], dict):
+        raise ValueError(f"{key} is not an object")
+    at = members[key][1]
+    return at, True, _members(text, at)
 
 
-def _add_json(text: str, keys: Sequence[str], name: str, entry: Entry) -> str:
+def _add_json(text: str, key: str, name: str, entry: Entry) -> str:
     text = text if text.strip() else "{}\n"
-    at, depth, members = _object_at(text, keys)
-    first, *below = [*keys[depth:], name]
-    added: Any = entry
-    for key in reversed(below):
-        added = {key: added}
+    at, is_below, members = _entries(text, key)
+    first, added = (name, entry) if is_below else (key, {name: entry})
     step = match[1] if (match := re.search(r"\n([ \t]+)\S", text)) else "  "
-    indent = step * (depth + 1)
+    indent = 2 * step if is_below else step
     shown = json.dumps(added, indent=step, ensure_ascii=False).replace("\n", "\n" + indent)
     rest = text[at + 1 :]
-    end = f"\n{step * depth}{rest.lstrip()}" if not members and rest.lstrip().startswith("}") else rest
+    end = f"\n{indent.removesuffix(step)}{rest.lstrip()}" if not members and rest.lstrip().startswith("}") else rest
     return f"{text[: at + 1]}\n{indent}{json.dumps(first)}: {shown}{',' if members else ''}{end}"
 
 
-def _remove_json(text: str, keys: Sequence[str], name: str) -> str:
-    _, depth, members = _object_at(text, keys) if text.strip() else (0, -1, {})
-    if depth < len(keys) or name not in members:
+def _remove_json(text: str, key: str, name: str) -> str:
+    _, is_below, members = _entries(text, key) if text.strip() else (0, False, {})
+    if not is_below or name not in members:
         return text
     start, _, end = members[name]
     before = text[:start].rstrip()
@@ -148,18 +139,18 @@ def _remove_json(text: str, keys: Sequence[str], name: str) -> str:
 # --- TOML ------------------------------------------------------------------------------------------------------------
 
 
-def _add_toml(text: str, keys: Sequence[str], name: str, entry: Entry) -> str:
+def _add_toml(text: str, key: str, name: str, entry: Entry) -> str:
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
     rows = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items()]
-    return "\n".join([f"{text}{gap}[{'.'.join([*keys, name])}]", *rows, ""])
+    return "\n".join([f"{text}{gap}[{key}.{name}]", *rows, ""])
 
 
-def _remove_toml(text: str, keys: Sequence[str], name: str) -> str:
+def _remove_toml(text: str, key: str, name: str) -> str:
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"the file is not valid TOML: {error}") from None
-    header = re.escape(".".join([*keys, name]))
+    header = re.escape(f"{key}.{name}")
     rows = r"(?:(?!\[)[^\n]+(?:\n|\Z))*"  # to the next table or empty line
     table = re.compile(rf"(?:(?<=\n)\n)?^\[{header}(?:\.[^\]\n]*)?\][^\n]*\n{rows}", re.MULTILINE)
     return table.sub("", text)
@@ -168,8 +159,7 @@ def _remove_toml(text: str, keys: Sequence[str], name: str) -> str:
 # --- YAML ------------------------------------------------------------------------------------------------------------
 
 
-def _add_yaml(text: str, keys: Sequence[str], name: str, entry: Entry) -> str:
-    (key,) = keys
+def _add_yaml(text: str, key: str, name: str, entry: Entry) -> str:
     indent = _yaml_indent(text, key)
     rows = [f"{2 * indent}{field}: {json.dumps(value, ensure_ascii=False)}\n" for field, value in entry.items()]
     block = "".join([f"{indent}{name}:\n", *rows])
@@ -181,8 +171,7 @@ def _add_yaml(text: str, keys: Sequence[str], name: str, entry: Entry) -> str:
     return f"{text}{gap}{key}:\n{block}"
 
 
-def _remove_yaml(text: str, keys: Sequence[str], name: str) -> str:
-    (key,) = keys
+def _remove_yaml(text: str, key: str, name: str) -> str:
     indent = _yaml_indent(text, key)
     block = rf"(^{key}:[^\n]*\n(?:[ \t#][^\n]*\n|\n)*?){indent}{re.escape(name)}:\n(?:{indent} [^\n]*\n)*"
     return re.sub(block, r"\1", text, count=1, flags=re.MULTILINE)

@@ -30,7 +30,8 @@ class Host:
     title: str
     file: str
     """Its configuration, relative to the home directory (`~/`) or to the project."""
-    keys: tuple[str, ...] = ("mcpServers",)
+    key: str = "mcpServers"
+    """The object of its entries there."""
     form: Format = "json"
     shape: Shape = "stdio"
     start: Start = "project"
@@ -70,18 +71,18 @@ NOT_DEFERRED = {"omit_tools_from": ["deferred"]}, {"tools": ["*"], "deferTools":
 Claude Code the definition of the tool has such a field; Gemini CLI lists all tools."""
 HOSTS = {
     "claude-code": Host("Claude Code", ".mcp.json", program="claude"),
-    "codex": Host("Codex", "~/.codex/config.toml", ("mcp_servers",), "toml", program="codex", more=NOT_DEFERRED[0]),
+    "codex": Host("Codex", "~/.codex/config.toml", "mcp_servers", "toml", program="codex", more=NOT_DEFERRED[0]),
     "copilot": Host(
         "Copilot CLI", "~/.copilot/mcp-config.json", shape="typed", program="copilot", more=NOT_DEFERRED[1]
     ),
     "gemini": Host("Gemini CLI", "~/.gemini/settings.json", program="gemini"),
     "cursor": Host("Cursor", "~/.cursor/mcp.json", start="variable", program="cursor"),
-    "vscode": Host("VS Code", ".vscode/mcp.json", ("servers",), shape="typed", start="variable", program="code"),
-    "zed": Host("Zed", ".zed/settings.json", ("context_servers",), shape="custom", program="zed"),
-    "opencode": Host("opencode", "~/.config/opencode/opencode.json", ("mcp",), shape="list", program="opencode"),
+    "vscode": Host("VS Code", ".vscode/mcp.json", "servers", shape="typed", start="variable", program="code"),
+    "zed": Host("Zed", ".zed/settings.json", "context_servers", shape="custom", program="zed"),
+    "opencode": Host("opencode", "~/.config/opencode/opencode.json", "mcp", shape="list", program="opencode"),
     "cline": Host("Cline", "~/.cline/data/settings/cline_mcp_settings.json", start="elsewhere", program="cline"),
     "kimi": Host("Kimi Code", "~/.kimi-code/mcp.json", program="kimi"),
-    "goose": Host("Goose", "~/.config/goose/config.yaml", ("extensions",), "yaml", "goose", program="goose"),
+    "goose": Host("Goose", "~/.config/goose/config.yaml", "extensions", "yaml", "goose", program="goose"),
     "windsurf": Host("Windsurf", "~/.codeium/windsurf/mcp_config.json", start="elsewhere", program="windsurf"),
 }
 

@@ -8,17 +8,29 @@ from __future__ import annotations
 
 from base64 import b64encode
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from eyespan.extras.hosts.schemas import openai_strict
 from eyespan.extras.hosts.toolsets import takes_toolsets
 from eyespan.model import DocumentContent, ImageContent, Reply, TextContent
-from eyespan.tool import Tool
+from eyespan.tool import Tool, Toolset
+
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletionToolParam
+    from openai.types.responses import FunctionToolParam
 
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 """The media types of images that the models of OpenAI and of Anthropic accept."""
 
 
+@overload
+def to_openai(tool: Tool, *, strict: bool = ..., api: Literal["responses"] = ...) -> FunctionToolParam: ...
+@overload
+def to_openai(tool: Tool, *, strict: bool = ..., api: Literal["chat"]) -> ChatCompletionToolParam: ...
+@overload
+def to_openai(tool: Toolset, *, strict: bool = ..., api: Literal["responses"] = ...) -> list[FunctionToolParam]: ...
+@overload
+def to_openai(tool: Toolset, *, strict: bool = ..., api: Literal["chat"]) -> list[ChatCompletionToolParam]: ...
 @takes_toolsets
 def to_openai(tool: Tool, *, strict: bool = False, api: str = "responses") -> Any:
     """Return the tool for `tools=[...]` of `responses.create`, or of `chat.completions.create` (`api="chat"`).

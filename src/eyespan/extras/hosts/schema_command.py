@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import asdict
+from typing import Any
 
 from eyespan.cli.options import Arguments, Parser, UsageError, one_of
 from eyespan.extras.hosts import to_anthropic, to_gemini, to_mcp, to_openai
+from eyespan.tool import Tool
 from eyespan.workspace import Workspace
 
 HELP = """\
@@ -21,18 +24,18 @@ list.
 """
 
 
-FORMATS = {"anthropic": to_anthropic, "gemini": to_gemini, "mcp": to_mcp, "openai": to_openai}
+FORMATS: dict[str, Callable[[Tool], Any]] = {
+    "anthropic": to_anthropic,
+    "gemini": to_gemini,
+    "mcp": to_mcp,
+    "openai": to_openai,
+}
 
 
 def add_options(parser: Parser) -> None:
     """Add the options of the command."""
-    parser.add_argument(
-        "--for",
-        metavar="HOST",
-        dest="host",
-        type=one_of(*FORMATS),
-        help="the format of this API: mcp, openai, anthropic or gemini (default: eyespan's own, with aliases)",
-    )
+    words = f"the format of this API: {', '.join(FORMATS)} (default: eyespan's own, with aliases)"
+    parser.add_argument("--for", metavar="HOST", dest="host", type=one_of(*FORMATS), help=words)
 
 
 def main(arguments: Arguments) -> int:
@@ -43,7 +46,7 @@ def main(arguments: Arguments) -> int:
         tools = Workspace(os.getcwd()).toolset(arguments.operands[0])
     except ValueError as error:
         raise UsageError(str(error)) from None
-    definition = FORMATS.get(arguments.values.get("host", ""), lambda tool: asdict(tool.spec))
+    definition: Callable[[Tool], Any] = FORMATS.get(arguments.values.get("host", ""), lambda tool: asdict(tool.spec))
     made = [definition(tool) for tool in tools]
     print(json.dumps(made if len(made) > 1 else made[0], indent=2, ensure_ascii=False))
     return 0

@@ -100,7 +100,7 @@ def _list() -> int:
 
 def _state(host: Host) -> str:
     try:
-        entry = entry_of(host.form, _read(host.path), host.keys, NAME)
+        entry = entry_of(host.form, _read(host.path), host.key, NAME)
     except (OSError, ValueError):
         return "not readable"
     return "not set up" if entry is None else "set up"
@@ -111,7 +111,7 @@ def _read(path: Path) -> str:
 
 
 def _entry_text(host: Host, command: Sequence[str]) -> str:
-    return with_entry(host.form, "", host.keys, NAME, host.entry(command))
+    return with_entry(host.form, "", host.key, NAME, host.entry(command))
 
 
 # --- write and remove ------------------------------------------------------------------------------------------------
@@ -119,16 +119,18 @@ def _entry_text(host: Host, command: Sequence[str]) -> str:
 
 def _write(host: Host, command: Sequence[str]) -> None:
     before = _read(host.path)
-    after = with_entry(host.form, before, host.keys, NAME, host.entry(command))
+    after = with_entry(host.form, before, host.key, NAME, host.entry(command))
     if after == before:
         print(f"{host.title} is set up already in {visible(str(host.path))}")
         return
     path = str(host.path)
     rows = difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, n=2, lineterm="")
     print("\n".join([visible(row) for row in rows]))
-    backup = _backup(host.path, after)
+    backup, earlier = _backup(host.path, after), _backup(host.path, before)
     host.path.parent.mkdir(parents=True, exist_ok=True)
-    if host.path.exists():
+    if earlier.exists():  # the file before is one that setup wrote
+        os.replace(earlier, backup)
+    elif host.path.exists():
         _replace(backup, before)
     _replace(host.path, after)
     kept = f"; the file before is {visible(backup.name)}" if backup.exists() else ""
@@ -142,18 +144,18 @@ def _backup(path: Path, written: str) -> Path:
 
 
 def _remove(host: Host) -> int:
-    before = _read(host.path)
-    after = without_entry(host.form, before, host.keys, NAME)
-    if after == before:
+    written = _read(host.path)
+    if entry_of(host.form, written, host.key, NAME) is None:
         print(f"{host.title} has no entry of eyespan in {visible(str(host.path))}")
         return 0
-    backup = _backup(host.path, before)
-    if backup.exists():  # nothing else has changed since, so the file is as it was
-        os.replace(backup, host.path)
-    elif is_bare(host.form, after, host.keys):
+    backup = _backup(host.path, written)
+    before = _read(backup) if backup.exists() else written  # with a backup, nothing else has changed since
+    after = without_entry(host.form, before, host.key, NAME)
+    if after != before and is_bare(host.form, after, host.key):
         host.path.unlink()  # the entry was all of it
     else:
         _replace(host.path, after)
+    backup.unlink(missing_ok=True)
     print(f"Removed the entry of eyespan from {visible(str(host.path))}.")
     return 0
 
@@ -182,7 +184,8 @@ def _test(name: str, command: Sequence[str], dialect: str, roots: Sequence[str])
     started = [word.replace("${workspaceFolder}", root) for word in command]
     with Workspace(root) as workspace:
         tool = workspace.toolset(dialect)[0].dialect
-        path = next((entry.name for entry in sorted(os.scandir(root), key=_size) if _is_plain(entry)), "")
+        plain = [one for one in os.scandir(root) if one.is_file(follow_symlinks=False) and not one.name.startswith(".")]
+        path = min(plain, key=lambda one: one.stat(follow_symlinks=False).st_size).name if plain else ""
         asked = arguments_of(tool, path, root)
     messages: list[dict[str, Any]] = [
         {"method": "initialize", "id": 1, "params": HANDSHAKE},
@@ -208,11 +211,3 @@ def _test(name: str, command: Sequence[str], dialect: str, roots: Sequence[str])
     print(f"It reads {visible(path)}." if path else "There is no file here to read.")
     print(f"Restart {HOSTS[name].title} to use it. `eyespan setup {name} --remove` takes it out again.")
     return 0
-
-
-def _is_plain(entry: os.DirEntry[str]) -> bool:
-    return entry.is_file(follow_symlinks=False) and not entry.name.startswith(".")
-
-
-def _size(entry: os.DirEntry[str]) -> int:
-    return entry.stat(follow_symlinks=False).st_size

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
 from eyespan.tool import Tool, Toolset
 
@@ -28,10 +28,7 @@ def takes_toolsets(convert: Callable[Concatenate[Tool, P], T]) -> Converter[P, T
     @wraps(convert)
     def converted(tool: Any, *args: Any, **options: Any) -> Any:
         if isinstance(tool, tuple):
-            tools: Iterable[Tool] = tool
-            return [convert(one, *args, **options) for one in tools]
+            return [convert(one, *args, **options) for one in tool]
         return convert(tool, *args, **options)
 
-    typed: Any = converted
-    converter: Converter[P, T] = typed
-    return converter
+    return cast("Converter[P, T]", converted)

@@ -36,7 +36,6 @@ class HostRead:
     last: int | None
     """The lines that were asked for; None: from the first, to the last that the tool shows."""
     answer: str
-    tool: str
 
 
 @dataclass(slots=True)
@@ -84,10 +83,9 @@ def _objects(data: bytes) -> Iterator[Mapping[str, Any]]:
     except (ValueError, RecursionError):
         return
     if isinstance(value, dict):
+        yield value
         messages = value.get("messages")
-        yield from (
-            [value, *[one for one in messages if isinstance(one, dict)]] if isinstance(messages, list) else [value]
-        )
+        yield from [one for one in messages if isinstance(one, dict)] if isinstance(messages, list) else ()
 
 
 # --- the forms of transcripts ----------------------------------------------------------------------------------------
@@ -183,19 +181,18 @@ def _add(session: Transcript, name: str, arguments: Mapping[str, Any], answer: s
             if match := _PART.match(part):
                 first = int(match[2]) if match[2] else None
                 path = match[1] if first else match[0][2:].rpartition("/")[0]
-                session.reads.append(HostRead(path, first, int(match[3]) if match[3] else first, part, tool))
+                session.reads.append(HostRead(path, first, int(match[3]) if match[3] else first, part))
         return
     if tool in READ_TOOLS:
-        path = next((arguments[key] for key in PATHS if _text(arguments.get(key))), "")
-        if path:
-            session.reads.append(HostRead(path, *_range(arguments), answer, tool))
+        if path := next((arguments[key] for key in PATHS if _text(arguments.get(key))), ""):
+            session.reads.append(HostRead(path, *_range(arguments), answer))
         return
     command = arguments.get("command") or arguments.get("cmd")
     if isinstance(command, list):
         is_shell = command[:1] and _text(command[0]).endswith("sh")
         command = command[-1] if is_shell else shlex.join(map(str, command))
     if read := shell_read(_text(command)):
-        session.reads.append(HostRead(*read, answer, "shell"))
+        session.reads.append(HostRead(*read, answer))
 
 
 def _range(arguments: Mapping[str, Any]) -> tuple[int | None, int | None]:
