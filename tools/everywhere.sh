@@ -18,7 +18,7 @@ mkdir -p "$WORK"
 # clone NAME [VARIABLE=VALUE...]: make a clone with its environment, once for all rows that share it.
 clone() {
     local name=$1; shift
-    if [ -d "$WORK/$name" ]; then git -C "$WORK/$name" pull -q; else git clone -q "$HERE" "$WORK/$name"; fi || return
+    if [ -d "$WORK/$name" ]; then git -C "$WORK/$name" fetch -q origin HEAD && git -C "$WORK/$name" reset -q --hard FETCH_HEAD; else git clone -q "$HERE" "$WORK/$name"; fi || return
     env "$@" make -s -C "$WORK/$name" .venv/.ready ${PYTHON_OF:+PYTHON="$PYTHON_OF"} >"$WORK/$name.setup.log" 2>&1 || return
     cd "$WORK/$name"
 }
