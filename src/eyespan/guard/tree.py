@@ -70,8 +70,7 @@ _MAX_NUMBER = 2**64 - 1
 
 def key_of(size_bytes: int, *numbers: int) -> Key:
     """Return the key of a version of a file, from its size and three other numbers."""
-    first, second, third = numbers
-    return _KEY.pack(size_bytes & _MAX_NUMBER, first & _MAX_NUMBER, second & _MAX_NUMBER, third & _MAX_NUMBER)
+    return _KEY.pack(*[number & _MAX_NUMBER for number in (size_bytes, *numbers)])
 
 
 class DirectoryFiles:
@@ -394,7 +393,4 @@ def _close(fd: int | str) -> None:
 
 
 def _key(status: Status) -> Key:
-    try:
-        return _KEY.pack(status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
-    except struct.error:  # a time before 1970
-        return key_of(status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
+    return key_of(status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)

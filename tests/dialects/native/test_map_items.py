@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from eyespan.dialects.native import map_items
 from eyespan.guard import tree
 
 from .answers import read_back
@@ -65,6 +66,25 @@ def test_a_map_over_the_budget_reads_on_until_every_file_was_shown(project, call
             break
 
     assert len(seen) == len(set(seen)) == 31
+
+
+@pytest.mark.parametrize("pattern", ["pkg/**", "pkg/*/m*.py"])
+def test_a_map_of_too_many_files_goes_on_with_those_that_follow(project, call, monkeypatch, pattern):
+    (project / "pkg/shared.py").unlink()
+    for module in (map_items, tree):
+        monkeypatch.setattr(module, "MAX_FILES", 12)
+
+    replies = [call(pattern), call(f"{pattern}:13-"), call(f"{pattern}:25-")]
+
+    assert [reply.text.split("\n")[0].split(" #")[0] for reply in replies] == [
+        f">map of {pattern}: 12 files, 538 B of more",
+        f">map of {pattern}: 12 files after the first 12, 538 B of more",
+        f">map of {pattern}: 6 files after the first 24, 264 B",
+    ]
+    assert [reply.facts.get("left_out") for reply in replies] == [[f"{pattern}:13-"], [f"{pattern}:25-"], None]
+    files = [row.split(" ")[0] for reply in replies for row in _rows(reply) if ".py " in row]
+    assert sorted(files) == sorted([f"pkg/part{n}/mod{n}.py" for n in range(30)])
+    assert call(f"{pattern}:31-").text.endswith(": no name 31: the list has 30 names")
 
 
 def test_a_map_that_the_caller_holds_is_not_sent_again(project, call):

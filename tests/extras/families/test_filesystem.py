@@ -14,7 +14,7 @@ from eyespan import Workspace
 from eyespan.cli.main import main
 from eyespan.context import CallContext
 from eyespan.errors import TimedOut
-from eyespan.extras.families import filesystem, tree_listing
+from eyespan.extras.families import filesystem
 from eyespan.extras.families.minimatch import Glob, GlobLimits
 from eyespan.hosts import from_tool_calls, to_openai
 from eyespan.memory import Ledger
@@ -123,14 +123,33 @@ def test_the_command_line_prints_the_definitions_as_a_list(capsys):
 # --- bounds ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_tree_with_too_many_entries_is_an_error(workspace, root, monkeypatch):
-    monkeypatch.setattr(tree_listing, "MAX_ENTRIES", 3)
-    for number in range(4):
+def test_a_search_holds_the_names_of_the_directories_on_its_way_alone(workspace, root):
+    for number in range(30):
+        (root / f"{number}").mkdir()
+        for name in range(20):
+            (root / f"{number}/{name}.txt").write_text("")
+    (root / "29" / "needle").write_text("")
+    call = CallContext(ledger=Ledger(max_bytes=40 << 10, free_bytes=0))
+
+    reply = (
+        workspace.toolset("filesystem")
+        .named("search_files")
+        .call({"path": str(root), "pattern": "**/needle"}, context=call)
+    )
+
+    assert reply.text == str(root / "29" / "needle")
+
+
+@pytest.mark.parametrize(("name", "args"), [("directory_tree", {}), ("search_files", {"pattern": "**"})])
+def test_an_answer_that_takes_too_much_memory_is_an_error(workspace, root, name, args):
+    for number in range(30):
         (root / f"{number}").write_text("")
+    call = CallContext(ledger=Ledger(max_bytes=15 << 10, free_bytes=0))
 
-    reply = workspace.toolset("filesystem").named("directory_tree").call({"path": str(root)})
+    reply = workspace.toolset("filesystem").named(name).call({"path": str(root), **args}, context=call)
 
-    assert reply.text == "More than 3 entries; choose a smaller directory"
+    assert reply.is_error
+    assert "memory" in reply.text
 
 
 def test_a_pipe_does_not_block(workspace, root):

@@ -286,11 +286,14 @@ def row_range(target: Target, total: int) -> tuple[int, int]:
     raise errors.NotRegular(target.path, what="directory")
 
 
-def rows_after(path: str, first: int, wanted: int, count: int) -> str | None:
-    """Return the selector of the rows of a list after the first `count` of those that are wanted; None without any."""
-    if count >= wanted:
+def rows_after(path: str, first: int, wanted: int | None, count: int) -> str | None:
+    """Return the selector of the rows of a list after the first `count` of those that are wanted; None without any.
+
+    `wanted=None`: all of them, and the list goes on after its last row.
+    """
+    if wanted is not None and count >= wanted:
         return None
-    return write_target(Target(path, Ranges((Lines(first + count, wanted - count),))))
+    return write_target(Target(path, Ranges((Lines(first + count, wanted and wanted - count),))))
 
 
 def counted(number: int, noun: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING
 
 from eyespan import errors, plugins, tokens
@@ -11,7 +12,9 @@ from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.items import RowsItem, counted, row_range, rows_after
 from eyespan.engine import Engine
-from eyespan.selectors import Target, write_target
+from eyespan.guard.tree import MAX_FILES
+from eyespan.model import Lines
+from eyespan.selectors import Ranges, Target, write_target
 from eyespan.selectors.globs import PathGlob, split_glob
 
 if TYPE_CHECKING:
@@ -25,26 +28,29 @@ DIRECTORY_SHARE = 4
 """Directories take at most this part of the answer."""
 LEAST_ROW_TOKENS = 4
 """A path and a size."""
-KIB = 1024
 
 
-def map_item(target: Target, tree: TreeMap, view: View) -> RowsItem:
-    """Return the files of a directory, or those that a pattern matches, by rank. Raises: NotRegular."""
+def map_item(target: Target, tree: TreeMap, view: View, passed: int = 0) -> RowsItem:
+    """Return the files of a directory, or those that a pattern matches, by rank.
+
+    The numbers of the rows begin after the files that were passed. Raises: NotRegular, PastEnd.
+    """
     base, pattern = split_glob(target.path)
     prefix = "" if base in ("", ".") else base.rstrip("/") + "/"
     glob = f"{prefix}{pattern or '**'}"
     total = len(tree.files)
-    first, last = row_range(target, total)
+    first, last = row_range(target, passed + total)
     max_rows = max(1, view.budget // LEAST_ROW_TOKENS)  # no more rows can be shown
-    files = tree.files[first - 1 : min(last, first - 1 + max_rows)]
+    files = tree.files[first - 1 - passed : min(last, first - 1 + max_rows) - passed]
     rows = [[own_lines.entry(_row(prefix, file))] for file in files]
-    title = f"map of {own_lines.quoted(glob)}: {counted(total, 'file')}, {_size(tree.size_bytes)}"
+    after = f" after the first {passed}" if passed else ""
+    title = f"map of {own_lines.quoted(glob)}: {counted(total, 'file')}{after}, {_size(tree.size_bytes)}"
     title += "" if tree.is_complete else " of more"
     title += f", names of {tree.scanned} so far, the next call continues" if tree.is_partial else ""
 
     def header(count: int, max_tokens: int | None) -> Sequence[str]:
         line = own_lines.words(title + (f", {first}-{first + count - 1} shown" if count != total else ""))
-        largest = tree.largest if first == 1 else ()
+        largest = tree.largest if first == passed + 1 else ()
         while largest:
             listed = [f"{prefix}{path} {counted(n, 'file')}, {_size(size)}" for path, n, size in sorted(largest)]
             if max_tokens is None or tokens.estimate("\n".join(listed)) <= max_tokens // DIRECTORY_SHARE:
@@ -54,7 +60,8 @@ def map_item(target: Target, tree: TreeMap, view: View) -> RowsItem:
         return [line]
 
     facts = {"path": write_target(target), "kind": "map", "files": total}
-    following = partial(rows_after, glob, first, last - first + 1)
+    goes_on = total == MAX_FILES and not tree.is_complete and target.piece in (None, Ranges((Lines(first),)))
+    following = partial(rows_after, glob, first, None if goes_on else last - first + 1)
     return RowsItem(write_target(target), rows, header, following, facts, view, key=f"map of {glob}")
 
 
@@ -70,41 +77,47 @@ def _row(prefix: str, file: MapFile) -> str:
 def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -> RowsItem | None:
     """Return the map of a directory or of the files that a pattern matches; None if it matches none.
 
+    A map has `MAX_FILES` files at most. Rows beyond them are those of the files that follow: `src/**:100001-`.
+
     Raises: ReadError.
     """
     base, pattern = split_glob(target.path)
-    accepts = _matcher(target.path, pattern, context) if pattern else None
+    matches = _matcher(target.path, pattern, context) if pattern not in ("", "**") else None
+    match target.piece:
+        case Ranges((Lines(first, _),)):
+            passed = (first - 1) // MAX_FILES * MAX_FILES
+        case _:
+            passed = 0
+    numbers = count()
 
-    paid: list[int] = []
+    def accepts(path: str) -> bool:
+        return (matches is None or matches(path)) and next(numbers) >= passed
+
+    accepted = accepts if passed else matches
 
     def pay(size_bytes: int) -> bool:
         try:
             context.charge(size_bytes)
         except errors.TooMuchMemory:
             return False
-        paid.append(size_bytes)
         return True
 
-    try:
+    with context.memory.loan():
         found: TreeMap = plugins.load(plugins.own("MAPS")[0])().make(
-            lambda choose, take, max_bytes: engine.explore(base or ".", choose, take, max_bytes, context, accepts),
+            lambda choose, take, size: engine.explore(base or ".", choose, take, size, context, accepted),
             lambda: context.is_half_over,
             pay,
         )
-    finally:
-        context.memory.refund(sum(paid))
-    if pattern and not found.files:
+    if pattern and not found.files and not (passed and found.is_complete):
         if found.is_complete:
             return None
         reason = "not found so far: there are too many files to look at all; begin with the directory of the file"
         raise errors.Unsearched(errors.NotFound(target.path), reason)
-    return map_item(target, found, view)
+    return map_item(target, found, view, passed)
 
 
-def _matcher(path: str, pattern: str, context: CallContext) -> Callable[[str], bool] | None:
-    """Return the test of a path by a pattern; None if all paths match. Raises: InvalidPath."""
-    if pattern == "**":
-        return None
+def _matcher(path: str, pattern: str, context: CallContext) -> Callable[[str], bool]:
+    """Return the test of a path by a pattern. Raises: InvalidPath."""
     try:
         return PathGlob(pattern, context.check).matches
     except ValueError as error:
@@ -112,6 +125,6 @@ def _matcher(path: str, pattern: str, context: CallContext) -> Callable[[str], b
 
 
 def _size(size_bytes: int) -> str:
-    if size_bytes < KIB:
+    if size_bytes < 1024:
         return f"{size_bytes} B"
-    return f"{size_bytes / KIB:.0f} KB" if size_bytes < KIB * KIB else f"{size_bytes / KIB / KIB:.1f} MB"
+    return f"{size_bytes / 1024:.0f} KB" if size_bytes < 1 << 20 else f"{size_bytes / (1 << 20):.1f} MB"

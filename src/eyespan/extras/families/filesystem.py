@@ -29,7 +29,7 @@ from eyespan.engine import Engine
 from eyespan.errors import ReadError
 from eyespan.escape import valid_text, written_path
 from eyespan.extras.families.minimatch import Glob, GlobLimits
-from eyespan.extras.families.tree_listing import Enters, entries_below, status_of
+from eyespan.extras.families.tree_listing import Enters, entries_below, keep, status_of
 from eyespan.guard.listing import Entry
 from eyespan.guard.paths import beneath
 from eyespan.model import (
@@ -331,7 +331,7 @@ class DirectoryTree(_FilesystemTool):
         count = 0
         for relative, entry in entries_below(_expanded(call.path, engine), engine, context, _enters(excludes)):
             count += 1
-            row: dict[str, Any] = {"name": valid_text(entry.name), "type": "file"}
+            row: dict[str, Any] = {"name": valid_text(keep(entry.name, context)), "type": "file"}
             if entry.what == "directory":
                 row["type"] = "directory"
                 row["children"] = directories[relative] = []
@@ -358,7 +358,7 @@ class SearchFiles(_FilesystemTool):
             if not wanted.matches(valid_text(relative)):
                 continue
             if entry.what != "link" or status_of(os.path.join(path, relative), engine, context):
-                found.append(written_path(os.path.join(base, relative)))
+                found.append(keep(written_path(os.path.join(base, relative)), context))
         return _text_reply("\n".join(found) or "No matches found", {"lines": len(found)})
 
 

@@ -19,7 +19,7 @@ from eyespan.dialects.table import Call, Paths, TableDialect, Window, media_bloc
 from eyespan.engine import Engine
 from eyespan.escape import valid_text, written_path
 from eyespan.extras.families.minimatch import Glob, GlobLimits
-from eyespan.extras.families.tree_listing import entries_below
+from eyespan.extras.families.tree_listing import entries_below, keep
 from eyespan.guard.listing import Entry
 from eyespan.model import EXACT_TOTAL, MIB, BytesPart, Content, Limits, Lines, Reply, TextContent
 
@@ -200,7 +200,8 @@ class ReadManyFiles(GeminiReadFile):
             except ValueError as error:
                 raise self.wording.bad(str(error)) from None
             entries = entries_below(root.path, engine, context, wanted.enters)
-            found += [os.path.join(root.path, relative) for relative, entry in entries if wanted.has(relative, entry)]
+            paths = (os.path.join(root.path, relative) for relative, entry in entries if wanted.has(relative, entry))
+            found += [keep(path, context) for path in paths]
         return sorted(set(found))
 
 

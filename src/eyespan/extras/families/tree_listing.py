@@ -12,9 +12,9 @@ from eyespan.engine import Engine
 from eyespan.guard.listing import Entry
 from eyespan.source import FullStatus
 
-MAX_ENTRIES = 50_000
-"""The most entries of one walk."""
 MAX_DEPTH = 200
+KEPT_BYTES = 400
+"""The memory of an entry that a tool keeps for its answer, without its path."""
 
 Enters = Callable[[str, Entry], bool | None]
 """Whether a walk enters an entry: None leaves it out."""
@@ -23,32 +23,33 @@ Enters = Callable[[str, Entry], bool | None]
 def entries_below(path: str, engine: Engine, context: CallContext, enters: Enters) -> Iterator[tuple[str, Entry]]:
     """Yield the relative path and the entry of everything below `path`, each directory before its contents.
 
-    Raises: ReadError; BadArguments for too many entries.
+    The deadline and the memory of the call are its limits. Raises: ReadError; BadArguments for too large a directory.
     """
-    count = 0
-    pending = [iter([("", entry) for entry in _entries(path, engine, context)])]
+    pending = [_entries("", path, engine, context)]
     while pending:
-        step = next(pending[-1], None)
-        if step is None:
+        above, entries, held_bytes = pending[-1]
+        if (entry := next(entries, None)) is None:
             pending.pop()
+            context.memory.refund(held_bytes)
             continue
-        above, entry = step
         relative = f"{above}/{entry.name}" if above else entry.name
         entered = enters(relative, entry)
         if entered is None:
             continue
-        count += 1
-        if count > MAX_ENTRIES:
-            raise BadArguments("too_large", f"More than {MAX_ENTRIES} entries; choose a smaller directory")
         yield relative, entry
         if entered and len(pending) < MAX_DEPTH:
             try:
-                found = _entries(os.path.join(path, relative), engine, context)
+                pending.append(_entries(relative, path, engine, context))
             except (errors.Cancelled, errors.TimedOut):
                 raise
             except errors.ReadError:
                 continue  # removed since it was listed, not readable, or a link to something else
-            pending.append(iter([(relative, one) for one in found]))
+
+
+def keep(path: str, context: CallContext) -> str:
+    """Return a path that becomes a part of the answer. Raises: TooMuchMemory."""
+    context.charge(KEPT_BYTES + 4 * len(path))
+    return path
 
 
 def status_of(path: str, engine: Engine, context: CallContext) -> FullStatus | None:
@@ -62,9 +63,11 @@ def status_of(path: str, engine: Engine, context: CallContext) -> FullStatus | N
         return None
 
 
-def _entries(path: str, engine: Engine, context: CallContext) -> tuple[Entry, ...]:
+def _entries(above: str, path: str, engine: Engine, context: CallContext) -> tuple[str, Iterator[Entry], int]:
+    """Return the path of a directory, its entries, and the memory that they take."""
     context.check()
-    listing = engine.list(path, context)
+    before_bytes = context.memory.charged_bytes
+    listing = engine.list(os.path.join(path, above) if above else path, context)
     if listing.partial:
         raise BadArguments("too_large", "A directory below has too many entries; choose a smaller one")
-    return listing.entries
+    return above, iter(listing.entries), context.memory.charged_bytes - before_bytes
