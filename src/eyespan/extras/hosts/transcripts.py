@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,6 @@ LINE_COUNT = ("limit", "max_lines", "n_lines")
 PATHS = ("file_path", "absolute_path", "filePath", "path")
 READ_TOOLS = {"Read", "read_file", "ReadFile", "read", "view", "read_text_file"}
 """Names of read tools, without the prefix of an MCP server."""
-_PART = re.compile(r"> (.+?)(?:::\S+ |:)(?:(\d+)(?:-(\d+))?|\S+)/\d+ #\w+$", re.MULTILINE)
-"""The header of one part of an answer of `native`. The path of a part that is no range of lines has its selector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +138,7 @@ def _gemini(record: Mapping[str, Any], session: Transcript, calls: _Calls) -> bo
     return True
 
 
-_FORMS: dict[str, Callable[[Mapping[str, Any], Transcript, _Calls], bool]] = {
-    "Claude Code": _claude_code,
-    "Codex": _codex,
-    "Gemini CLI": _gemini,
-}
+_FORMS = {"Claude Code": _claude_code, "Codex": _codex, "Gemini CLI": _gemini}
 
 
 def _at(value: Any, *keys: str) -> Any:
@@ -177,11 +171,8 @@ def _add(session: Transcript, name: str, arguments: Mapping[str, Any], answer: s
     if not answer:
         return
     if tool == "read" and "files" in arguments:
-        for part in re.split(r"^(?=> )", answer, flags=re.MULTILINE):
-            if match := _PART.match(part):
-                first = int(match[2]) if match[2] else None
-                path = match[1] if first else match[0][2:].rpartition("/")[0]
-                session.reads.append(HostRead(path, first, int(match[3]) if match[3] else first, part))
+        parts = re.split(r"^(?=> )", answer, flags=re.MULTILINE)[1:]
+        session.reads += [read for read in map(_native_part, parts) if read]
         return
     if tool in READ_TOOLS:
         if path := next((arguments[key] for key in PATHS if _text(arguments.get(key))), ""):
@@ -208,7 +199,17 @@ def _is_line(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-_SED = re.compile(r"(\d+)(?:,(\d+|\$))?p")
+def _native_part(part: str) -> HostRead | None:
+    """Return the read of one part of an answer of `native`, whose header is `> a.py:1-9/80 #hash` or
+    `> a.py::name 1-9/80 #hash`. The path of a part that is no range of lines has its selector."""
+    selector, _, total = part.partition("\n")[0].rpartition(" #")[0].removeprefix("> ").rpartition("/")
+    path, _, lines = selector.rpartition(" " if "::" in selector else ":")
+    first, _, last = lines.partition("-")
+    if not total.isdecimal():
+        return None
+    if first.isdecimal() and (last or first).isdecimal():
+        return HostRead(path.partition("::")[0], int(first), int(last or first), part)
+    return HostRead(selector, None, None, part)
 
 
 def shell_read(command: str) -> tuple[str, int | None, int | None] | None:
@@ -225,7 +226,7 @@ def shell_read(command: str) -> tuple[str, int | None, int | None] | None:
     path, first, last = "", None, None
     for stage in stages:
         names = [word for word in stage[1:] if not word.startswith("-")]
-        match = next((found for word in names if (found := _SED.fullmatch(word))), None)
+        match = next((found for word in names if (found := re.fullmatch(r"(\d+)(?:,(\d+|\$))?p", word))), None)
         if stage[:1] == ["sed"] and "-n" in stage and match:
             first, last = int(match[1]), None if match[2] == "$" else int(match[2] or match[1])
             names.remove(match[0])
