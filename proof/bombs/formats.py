@@ -119,12 +119,10 @@ def _old_documents() -> Iterator[tuple[Any, ...]]:
     yield "binary.rtf", "office", writer("{\\rtf1 \\bin2000000000 x" + "\\u8364?" * 200_000)
     yield "words.rtf", "office", writer("{\\rtf1 " + "\\par a" * 500_000 + "}")
     yield "tables.rtf", "office", writer("{\\rtf1 " + "\\trowd" + "\\cellx1 a\\cell" * 200_000 + "\\row}")
-    yield "stream.doc", "office", writer(lambda: _ole(b"\xec\xa5\xc1\0" + b"\xff" * 50_000, "WordDocument"))
-    yield "chain.doc", "office", writer(lambda: _ole(b"\xec\xa5\xc1\0" + bytes(50_000), "WordDocument", 0xFFFFFF))
     book = struct.pack("<HH", 0x809, 16) + struct.pack("<HH", 0x600, 5).ljust(16, b"\0")
     strings = struct.pack("<HHLL", 0xFC, 8200, 0xFFFFFFFF, 0xFFFFFFFF) + b"\1\0\0a" * 2048
     yield "strings.xls", "office", writer(lambda: _ole(book + strings * 6, "Workbook"))
-    yield "properties.msg", "mail", writer(lambda: _ole(b"\0" * 60_000, "__substg1.0_1000001F"))
+    yield "chain.xls", "office", writer(lambda: _ole(book + strings * 6, "Workbook", 0xFFFFFF))
 
 
 def _mail() -> Iterator[tuple[Any, ...]]:

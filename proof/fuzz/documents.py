@@ -204,25 +204,6 @@ class Rtf(DocumentTarget):
         return [rb"{\rtf1\ansi\ansicpg1252 %s one\par \f1 \'ef\u1088?%s{\footnote n}%s}" % (fonts, table, link)]
 
 
-class Doc(DocumentTarget):
-    name = "doc"
-
-    def seeds(self) -> list[bytes]:
-        from tests.extras.documents.office_files import word97
-
-        return [word97("first ", "second\r", "a\x07b\x07\x07 \x13 PAGE \x141\x15\r").getvalue()]
-
-
-class Msg(DocumentTarget):
-    name = "msg"
-
-    def seeds(self) -> list[bytes]:
-        from tests.extras.documents.office_files import message, ole
-
-        body = {"__substg1.0_1000001E": b"text", "__attach_version1.0_#00000000/__substg1.0_3707001F": b"a\0"}
-        return [ole(**message(**body)).getvalue()]
-
-
 class Html(DocumentTarget):
     name, patterns, how = "html", ("office/*.html",), (*damage.WEB, damage.swell)
 
@@ -435,7 +416,7 @@ class _File(io.BytesIO):
         raise OSError("in memory")
 
 
-_CONVERTED = (Docx, Pptx, Sheet, Odf, Xls, Rtf, Doc, Msg, Epub, Html, Eml)
+_CONVERTED = (Docx, Pptx, Sheet, Odf, Xls, Rtf, Epub, Html, Eml)
 TARGETS = (Image(), Pdf(), *(kind() for kind in _CONVERTED), Sqlite(), Parquet())
 DECODERS = tuple(Decoder(kind) for kind in _CONVERTED if kind is not Sheet)  # calamine is not Python
 DECODERS += (ShownDecoder(Pdf), ShownDecoder(Image))

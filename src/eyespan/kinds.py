@@ -39,8 +39,6 @@ class Kind:
     """A function that returns True if the first bytes are of this kind."""
     suffixes: tuple[str, ...] = ()
     """Names that make a file of this kind when no signature is found in its bytes; a text only if the kind has none."""
-    needs_suffix: bool = False
-    """Files of other kinds have the signature too: a file needs the signature and one of the suffixes."""
     decoder: str = ""
     """The function that decodes it in the worker, as `module:function`."""
     needs: str = ""
@@ -232,12 +230,10 @@ def _match(possible: Sequence[Kind], first_bytes: bytes, suffix: str) -> Kind | 
     A text is a text, whatever its name: a suffix makes a document of it only if the kind has no signature.
     """
     for kind in possible:
-        if kind.signature is None or (kind.needs_suffix and suffix not in kind.suffixes):
-            continue
         try:
-            if kind.signature(first_bytes):
+            if kind.signature is not None and kind.signature(first_bytes):
                 return kind
         except Exception as error:  # of a plugin; its suffixes still count
             plugins.note("kinds", kind.name, origin(kind), f"its signature raised {plugins.describe(error)}")
-    by_name = [kind for kind in possible if suffix in kind.suffixes and not kind.needs_suffix]
-    return next((kind for kind in by_name if kind.signature is None or is_binary(first_bytes)), None)
+    named = [kind for kind in possible if suffix in kind.suffixes]
+    return next((kind for kind in named if kind.signature is None or is_binary(first_bytes)), None)

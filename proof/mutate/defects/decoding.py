@@ -41,13 +41,6 @@ DEFECTS = (
         tests="tests/test_kinds.py",
     ),
     Defect(
-        name="a signature that several kinds have is enough",
-        file=f"{SRC}/kinds.py",
-        old="kind.signature is None or (kind.needs_suffix and suffix not in kind.suffixes)",
-        new="kind.signature is None",
-        tests="tests/test_kinds.py",
-    ),
-    Defect(
         name="a PDF in a file of another type is shown",
         file=f"{SRC}/kinds.py",
         old="and not container(first_bytes) and not binary_type(first_bytes)",

@@ -204,35 +204,3 @@ def ole(**streams):
     header += struct.pack("<IIIIIIIII", 0, fat_sectors, first_of_directory, 0, 4096, end, 0, end, 0)
     places = [first_of_fat + number for number in range(fat_sectors)] + [free] * (109 - fat_sectors)
     return io.BytesIO(header + struct.pack("<109I", *places) + b"".join(contents) + directory + table)
-
-
-def word97(*texts, flags=0x200, version=0xC1, lengths=None):
-    """Return a Word document of pieces, alternately of one and two bytes for each character."""
-    stream, places, offsets = bytearray(0x400), [0], []
-    for number, text in enumerate(texts):
-        is_wide = number % 2
-        offsets.append(len(stream) if is_wide else 2 * len(stream) | 0x40000000)
-        stream += text.encode("utf-16-le" if is_wide else "cp1252")
-        places.append(places[-1] + len(text))
-    table = struct.pack(f"<{len(places)}I", *places) + b"".join(struct.pack("<HIH", 0, at, 0) for at in offsets)
-    table = b"\1\2\0xx" + b"\2" + struct.pack("<I", len(table)) + table
-    struct.pack_into("<HH", stream, 0, 0xA5EC, version)
-    struct.pack_into("<H", stream, 10, flags)
-    struct.pack_into("<8I", stream, 0x4C, *(lengths or (places[-1], 0, 0, 0, 0, 0, 0, 0)))
-    struct.pack_into("<II", stream, 0x1A2, 0, len(table))
-    return ole(**{"WordDocument": bytes(stream), "1Table": table, "0Table": table})
-
-
-def properties(start, **numbers):
-    return bytes(start) + b"".join(
-        struct.pack("<II", int(tag, 16), 6) + value.ljust(8, b"\0") for tag, value in numbers.items()
-    )
-
-
-def message(prefix="", **more):
-    texts = {"0037": "Tides", "0C1A": "Ada", "5D01": "ada@a.example", "0E04": "Bob;  Eve"}
-    streams = {f"{prefix}__substg1.0_{tag}001F": text.encode("utf-16-le") for tag, text in texts.items()}
-    ticks = (133_485_408_000_000_000).to_bytes(8, "little")
-    numbers = {"00390040": ticks, "3FFD0003": (1251).to_bytes(4, "little")}
-    streams[f"{prefix}__properties_version1.0"] = properties(24 if prefix else 32, **numbers)
-    return {**streams, **more}

@@ -12,7 +12,7 @@ from eyespan.signatures import Bytes, Signature, in_zip, is_binary
 
 DEPENDENCIES = {
     "duckdb": ("tables", "Parquet files"),
-    "olefile": ("docs", "older office files"),
+    "olefile": ("docs", "xls files"),
     "python_calamine": ("docs", "spreadsheets"),
     "resvg_py": ("svg", "SVG files as images"),
     "selectolax": ("docs", "HTML"),
@@ -21,8 +21,6 @@ DEPENDENCIES = {
 _HERE = "eyespan.extras.documents"
 _ODF = b"mimetypeapplication/vnd.oasis.opendocument."
 _IN_XL = in_zip(b"xl/")
-_OLE = Bytes(0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
-"""The container of Office files from before 2007, of Outlook messages, and of others."""
 
 
 def _is_sheet(first_bytes: bytes) -> bool:
@@ -40,11 +38,6 @@ def _text_kind(
 def _packed(name: str, noun: str, decoder: str, suffixes: str, signature: Signature, **fields: Any) -> Kind:
     """Return the same for a kind whose files are zip packages."""
     return _text_kind(name, noun, decoder, suffixes, signature, container="zip", **fields)
-
-
-def _ole(name: str, noun: str, decoder: str, suffixes: str) -> Kind:
-    """Return the same for a kind that shares the container of old Office files, so that its name decides."""
-    return _text_kind(name, noun, decoder, suffixes, _OLE, needs_suffix=True, needs="olefile")
 
 
 def _table(name: str, noun: str, decoder: str, signature: Signature, parts: str = "table", **fields: Any) -> Kind:
@@ -77,8 +70,6 @@ KINDS = (
         signature=Bytes(30, (_ODF + b"text", _ODF + b"presentation", _ODF + b"graphics")),
     ),
     _text_kind("rtf", "a rich text", "office.rtf", "", Bytes(0, b"{\\rtf1"), is_text=True),
-    _ole("doc", "a Word document", "office.doc", ".doc .dot"),
-    _ole("msg", "a message", "mail.msg", ".msg .oft"),
     _packed("epub", "a book", "web.epub", ".epub", Bytes(30, b"mimetypeapplication/epub+zip"), needs="selectolax"),
     _text_kind("html", "a web page", "web.html", ".html .htm .xhtml", **_SELECTOLAX, shown_in=()),
     _text_kind("eml", "a mail", "mail.eml", ".eml", **_SELECTOLAX, shown_in=("native",)),

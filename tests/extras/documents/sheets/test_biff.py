@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyespan.errors import Unreadable
+from eyespan.errors import Missing, Unreadable
 from eyespan.extras.documents.sheets import biff, cells, sheet
-from tests.extras.documents.office_files import ole
+from eyespan.extras.documents.sheets import ole as container
+from tests.extras.documents.office_files import load_without, ole
 
 START = struct.pack("<HHHHII", 0x0600, 5, 0, 0, 0, 0)
 
@@ -385,9 +386,23 @@ def test_a_workbook_from_before_1997_is_called_so(start, is_contained):
     ("streams", "reason"),
     [
         ({"Workbook": b"other" * 1000}, "not a spreadsheet, or a corrupt one"),
-        ({"WordDocument": SOUND}, "its part Book is missing"),
+        ({"WordDocument": SOUND}, "its part Workbook is missing"),
     ],
 )
 def test_another_container_is_no_spreadsheet(streams, reason):
     with pytest.raises(Unreadable, match=reason):
         decoded(ole(**streams).getvalue())
+
+
+@pytest.mark.parametrize("data", [b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), ole(Book=SOUND).getvalue()[:700]])
+def test_a_damaged_container_is_called_corrupt(data):
+    with pytest.raises(Unreadable, match="it is corrupt"):
+        decoded(data)
+
+
+def test_without_olefile_the_module_loads_and_names_the_install_command(monkeypatch):
+    module = load_without("olefile", container, monkeypatch)
+
+    with pytest.raises(Missing) as error:
+        module.read_stream(b"", "Workbook")
+    assert error.value.install == "pip install 'eyespan[docs]'"

@@ -1,1 +1,1 @@
-"""Mails, mailboxes and Outlook messages."""
+"""Mails and mailboxes."""

@@ -1,1 +1,1 @@
-"""Text documents and presentations: OOXML, OpenDocument, RTF and the formats from before 2007."""
+"""Text documents and presentations: OOXML, OpenDocument, RTF."""

@@ -88,12 +88,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     data = read_whole(file, MAX_FILE_BYTES)
     if not data.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{\\rtf"):
         raise unreadable("not RTF, despite its name")
-    return {}, [markdown_pieces.finish(text_of(data).split("\n\n"))]
-
-
-def text_of(data: bytes) -> str:
-    """Return the text of RTF."""
-    return _Reader().read(data)
+    return {}, [markdown_pieces.finish(_Reader().read(data).split("\n\n"))]
 
 
 class _RtfGroup:

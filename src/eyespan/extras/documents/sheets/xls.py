@@ -9,9 +9,9 @@ import struct
 from typing import Any
 
 from eyespan.decoders.files import unreadable
-from eyespan.extras.documents.shared.ole import Container
 from eyespan.extras.documents.shared.ooxml import ENCRYPTED, OLE
 from eyespan.extras.documents.sheets import biff, cells
+from eyespan.extras.documents.sheets.ole import read_stream
 
 STARTS = (b"\x09\x08", b"\x09\x04", b"\x09\x02", b"\x09\x00")
 """The first bytes of the records of a workbook; before 1993 they have no container."""
@@ -24,8 +24,7 @@ class Book:
     def __init__(self, data: bytes) -> None:
         """Read the workbook. Raises: Missing, Unreadable."""
         if data.startswith(OLE):
-            container = Container(data)
-            data = container.read("Workbook" if "Workbook" in container else "Book")
+            data = read_stream(data, "Workbook", "Book")
         try:
             self._book = biff.BiffWorkbook(data)
         except biff.NotThisVersion:
