@@ -192,7 +192,7 @@ def symbol_ranges(opened: Opened, name: str, base: str) -> tuple[tuple[CharRange
         matches = look_up(outline, name.rpartition("/")[0])
     if not matches.symbols:
         suggestions = [base + write_symbol(symbol.qualified) for symbol in nearest(outline, name)]
-        search = f"?{_last_word(name)}"
+        search = f"{base}?{_last_word(name)}"
         raise NoSymbol(
             opened.request.path,
             symbol=name,
@@ -215,8 +215,8 @@ def symbol_ranges(opened: Opened, name: str, base: str) -> tuple[tuple[CharRange
 
 
 def _last_word(name: str) -> str:
-    """Return the part of a qualified name that stands in the text of a definition."""
-    words: list[str] = re.findall(r"\w+", name)
+    """Return the part of a qualified name that stands in the text of a definition, without parameters in brackets."""
+    words: list[str] = re.findall(r"\w+", re.sub(r"(?<=\w)[\[<(][^\[<(]*[\])>]$", "", name))
     return words[-1] if words else name
 
 

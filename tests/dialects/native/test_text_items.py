@@ -17,7 +17,7 @@ def test_a_file_without_symbols_is_answered_with_that(root, call):
     (root / "notes.xyz").write_text("just words\n")
 
     assert call("notes.xyz", outline=True).text == (
-        "> notes.xyz: no symbols found: files of this type have no outline; search with ?PATTERN"
+        "> notes.xyz: no symbols found: files of this type have no outline; search with notes.xyz?PATTERN"
     )
 
 
@@ -59,12 +59,13 @@ def test_a_symbol_that_an_incomplete_outline_lacks_is_not_denied(root, call):
     (root / "notes.txt").write_text("just words\n")
 
     assert call("broken.json::gone").text == (
-        ">! broken.json::gone: no symbol gone found: the outline is incomplete; search with ?gone"
+        ">! broken.json::gone: no symbol gone found: the outline is incomplete; search with broken.json?gone"
     )
     assert call("notes.txt::gone").text == (
-        ">! notes.txt::gone: no symbol gone found: files of this type have no outline; search with ?gone"
+        ">! notes.txt::gone: no symbol gone found: files of this type have no outline; search with notes.txt?gone"
     )
-    assert call("whole.py::gone").text == ">! whole.py::gone: no symbol gone found: search with ?gone"
+    assert call("whole.py::gone").text == ">! whole.py::gone: no symbol gone found: search with whole.py?gone"
+    assert call("whole.py::A::gone[1-b]").text.endswith("search with whole.py?gone")
 
 
 def test_an_outline_that_the_caller_holds_is_not_sent_again(root, call):

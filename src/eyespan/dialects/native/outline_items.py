@@ -59,7 +59,7 @@ def outline_item(text: FileText, target: Target, view: View) -> RowsItem:
 
     def header(count: int, _: int | None) -> Sequence[str]:
         if not count:
-            reason = incompleteness(outline, "?PATTERN")
+            reason = incompleteness(outline, f"{write_target(base)}?PATTERN")
             return [own_lines.header(f"{name}: no symbols found{f': {reason}' if reason else ''}")]
         title = f"outline of {name}, by {outline.how}{'' if outline.is_complete else ', incomplete'}"
         return [own_lines.words(f"{title} ({outline.hint})" if outline.hint else title)]

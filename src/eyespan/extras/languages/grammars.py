@@ -55,7 +55,7 @@ _ABOVE = (
     *("attribute_item", "decorator", "annotation", "string_literal"),
 )
 """Nodes before a definition that belong to it; the documentation of Julia is a string."""
-_BEFORE = ("attribute_list", "decorator", "annotation", "marker_annotation", "attribute_item")
+_BEFORE = ("attribute_list", "attribute_declaration", "decorator", "annotation", "marker_annotation", "attribute_item")
 """Nodes in a definition before what its signature begins with."""
 _ELIXIR_ATTRIBUTES = (b"@doc ", b"@spec ", b"@impl ")
 _DECLARATORS = (
@@ -569,7 +569,7 @@ def _after_attributes(node: Node) -> int:
             start = child.end_byte
         elif child.type == "modifiers":
             for modifier in _first_children(child):
-                if "annotation" in modifier.type or modifier.type == "attribute":
+                if "annotation" in modifier.type or "comment" in modifier.type or modifier.type == "attribute":
                     start = modifier.end_byte
         else:
             break
