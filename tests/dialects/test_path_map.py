@@ -60,6 +60,13 @@ def test_every_tool_answers_with_the_paths_of_the_host(place, mapped, path):
             assert str(place / "project") not in shown.replace(contents, ""), tool
 
 
+def test_the_error_of_one_file_of_several_names_the_path_of_the_host(place, mapped):
+    reply = mapped.tool("native").call({"files": [f"{HOST}/a.txt", f"{HOST}/none.txt"]})
+
+    assert reply.structured["parts"][1]["error"]["message"].startswith(f"{HOST}/none.txt: no such file")
+    assert str(place) not in everything_in(reply).replace(f"{place}/project/inside", "")
+
+
 @pytest.mark.parametrize("name", dialect_names())
 def test_a_mapped_path_does_not_leave_the_roots(place, name):
     with Workspace(place / "project", map={"/up": str(place)}) as workspace:

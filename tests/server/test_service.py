@@ -90,6 +90,23 @@ def test_several_dialects_get_prefixed_names_and_answer_to_unique_names_without_
     assert ambiguous.value.code == -32602
 
 
+def test_the_instructions_have_at_most_1500_characters(service, tmp_path):
+    deep = tmp_path / "/".join(["a directory with a long name"] * 20)
+    deep.mkdir(parents=True)
+
+    with Workspace(deep) as workspace:
+        alone = [Service(workspace, [name]).instructions for name in dialect_names()]
+    together = service(*dialect_names()).instructions
+
+    assert max(map(len, [*alone, together])) <= 1500
+    assert "Reads files below its directories with read;" in alone[dialect_names().index("native")]
+
+
+def test_the_instructions_name_the_roots_as_the_host_does(tree):
+    with Workspace(tree, map={"/workspace": str(tree)}) as workspace:
+        assert Service(workspace, ["codex"]).instructions.startswith("Reads files below /workspace with read_file;")
+
+
 def test_only_the_workspace_dialect_answers_with_structured_content(service, tree):
     workspace, claude = service("workspace"), service("claude")
 

@@ -20,8 +20,8 @@ from eyespan.model import Reply, ReplyError, TextContent
 _BEFORE = r"""(^|[\s"'`(<>\[=,|:]|(?:^|\s)@|file://)"""
 _AFTER = r"""(?=[/\\:!?@#"'`)<>\],;|\s]|\.?$)"""
 _WINDOWS = re.compile(r"[A-Za-z]:|\\\\")
-_SELECTORS = ("path", "selector", "next", "left_out")
-"""The fields of results that are paths, or begin with one."""
+_SELECTORS = ("path", "selector", "next", "left_out", "near", "message")
+"""The fields of results that are paths, or name them."""
 
 
 class PathMap:

@@ -29,8 +29,6 @@ PLAIN = ServeOptions(max_answer_tokens=0)
 """Of a caller who names none: the answers of the dialects as they are."""
 _CONTENT_KEYS = frozenset(("text", "content", "base64"))
 """Keys of a structured result that repeat the content blocks. `_meta` leaves them out."""
-MAX_ROOTS_CHARS = 600
-"""Longer names of the roots are left out of the instructions, of which a host may cut off the end."""
 
 
 class Service:
@@ -241,9 +239,7 @@ def _server_settings(workspace: Workspace, dialect: str, options: ServeOptions) 
 
 def _instructions(workspace: Workspace, listed: Sequence[tuple[str, Tool]]) -> str:
     """Return what a host may show its model about the server: the roots, and what each tool shows."""
-    roots = ", ".join(root.path for root in workspace.roots)
-    if len(roots) > MAX_ROOTS_CHARS:
-        roots = f"{len(workspace.roots)} directories" if len(workspace.roots) > 1 else "its directory"
+    roots = ", ".join([workspace.path_map.outward(root.path) for root in workspace.roots])
     parts: dict[str, list[str]] = {}
     for name, tool in listed:
         parts.setdefault(tool.dialect.instructions, []).append(name)
@@ -251,7 +247,13 @@ def _instructions(workspace: Workspace, listed: Sequence[tuple[str, Tool]]) -> s
     shown = " ".join(several if len(several) > 1 else parts)
     names = ", ".join(name for name, _ in listed)
     return valid_text(
-        f"Reads files below {roots} with {names}; it never writes. Use it in place of cat, sed and head: line numbers "
-        "are exact, files of any size and encoding are read, and what an answer leaves out is named with the call "
-        f"that reads on. {shown} Keys and credentials are refused."
+        f"Reads files below {_short(roots, 300, 'its directories')} with {_short(names, 250, 'its tools')}; it never "
+        "writes. Use it in place of cat, sed and head: line numbers are exact, files of any size and encoding are "
+        "read, and what an answer leaves out is named with the call that reads on. "
+        f"{_short(shown, 600, 'Each tool describes itself.')} Keys and credentials are refused."
     )
+
+
+def _short(text: str, max_chars: int, instead: str) -> str:
+    """Return a part of the instructions, of which a host may cut off the end."""
+    return text if len(text) <= max_chars else instead

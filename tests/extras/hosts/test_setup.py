@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tomllib
 
 import pytest
 
@@ -94,6 +95,15 @@ def test_the_server_is_started_and_read_from(home, eyespan):
     assert "The server starts and lists read (native).\nIt reads a.txt.\n" in out
 
 
+def test_the_entry_runs_no_module_of_the_project(home, eyespan):
+    (home / "project/eyespan.py").write_text("raise SystemExit('planted')\n")
+
+    code, out, err = eyespan("setup", "claude-code")
+
+    assert (code, err) == (0, "")
+    assert "It reads a.txt." in out
+
+
 def test_a_read_that_fails_is_reported(home, eyespan):
     (home / "project/a.txt").rename(home / "project/credentials.json")
 
@@ -161,4 +171,31 @@ def test_a_wrong_host_is_answered_with_the_nearest(home, eyespan):
 
 
 def test_a_host_that_starts_elsewhere_gets_the_directory(home):
-    assert os.getcwd() in server_command(HOSTS["windsurf"], "native", [])
+    assert os.getcwd() in server_command(HOSTS["windsurf"], "native", [], [])
+
+
+def test_the_entry_has_the_options_of_the_command(home, eyespan):
+    (home / "maps.toml").write_text("[map]\n")
+    options = ["--root", "..", "--config", "../maps.toml", "--timeout", "3", "--", "--map", "/w=/tmp"]
+    code, out, _ = eyespan("setup", "codex", "--print", *options)
+
+    arguments = tomllib.loads(out)["mcp_servers"]["eyespan"]["args"]
+    assert code == 0
+    assert arguments[arguments.index("serve") + 1] == str(home)
+    assert arguments[-6:] == ["--map", "/w=/tmp", "--config", str(home / "maps.toml"), "--timeout", "3"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--", "--mpa", "/w=/tmp"], "no option --mpa; did you mean --map?"),
+        (["--dialect", "cluade"], "claude"),
+        (["gemini"], "setup takes one host"),
+    ],
+)
+def test_wrong_options_of_the_server_are_wrong_usage(home, eyespan, words, message):
+    code, out, err = eyespan("setup", "codex", *words)
+
+    assert (code, out) == (2, "")
+    assert message in err
+    assert not HOSTS["codex"].path.exists()

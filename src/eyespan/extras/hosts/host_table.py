@@ -87,14 +87,12 @@ HOSTS = {
 }
 
 
-def server_command(host: Host, dialect: str, roots: Sequence[str]) -> list[str]:
-    """Return the command that the host starts: this installation, with the settings that serve users best."""
-    program = shutil.which("eyespan")
-    start = [os.path.abspath(program)] if program else [sys.executable, "-m", "eyespan"]
-    named = [os.path.abspath(root) for root in roots]
-    if not named and host.start == "variable":
-        named = ["${workspaceFolder}"]
-    elif not named and host.start == "elsewhere":
-        named = [os.getcwd()]
+def server_command(host: Host, dialect: str, roots: Sequence[str], options: Sequence[str]) -> list[str]:
+    """Return the command that the host starts: this installation, with the settings that serve users best.
+
+    `-P`: else Python would run an `eyespan.py` of the project, where many hosts start their servers.
+    """
+    if not roots and host.start != "project":
+        roots = ["${workspaceFolder}" if host.start == "variable" else os.getcwd()]
     settings = [word for setting in SETTINGS for word in ("--set", setting)]
-    return [*start, "serve", *named, "--dialect", dialect, *settings]
+    return [sys.executable, "-P", "-m", "eyespan", "serve", *roots, "--dialect", dialect, *settings, *options]

@@ -15,7 +15,8 @@ from textwrap import fill
 from typing import Any
 
 from eyespan.cli.options import Arguments, Parser, UsageError, suggestion, text
-from eyespan.dialects import dialect_class
+from eyespan.cli.serve import parse_words
+from eyespan.context import DEADLINE_SECONDS
 from eyespan.dialects.forms import arguments_of
 from eyespan.escape import in_plain_words, visible
 from eyespan.extras.hosts.config_text import entry_of, is_bare, with_entry, without_entry
@@ -24,7 +25,7 @@ from eyespan.server.serve_options import DEFAULT_DIALECT
 from eyespan.workspace import Workspace
 
 HELP = f"""\
-usage: eyespan setup [HOST] [options]
+usage: eyespan setup [HOST] [options] [-- OPTION...]
 
 Writes the entry of eyespan in a host's configuration, starts the server as the
 host would, lists its tool and makes one read. Without HOST it lists the hosts
@@ -35,6 +36,8 @@ found on this machine and their state.
   eyespan setup cursor --print         show the entry, write nothing
   eyespan setup codex --root ~/code    one directory for every project
   eyespan setup codex --remove
+  eyespan setup zed -- --map /workspace=/home/me/project
+                                       further options of `eyespan serve`
 
 {fill("The hosts are " + ", ".join(HOSTS) + ".", 79)}
 
@@ -60,18 +63,19 @@ def main(arguments: Arguments) -> int:
     if not arguments.operands:
         return _list()
     name, *more = arguments.operands
-    if more:
+    if more and not more[0].startswith("-"):
         raise UsageError("setup takes one host. Try: eyespan setup --help")
     if name not in HOSTS:
         near = suggestion(f"--{name}", [f"--{known}" for known in HOSTS]).replace("--", "")
         raise UsageError(f"no host {name!r}{near} The hosts are {', '.join(HOSTS)}")
     host = HOSTS[name]
     dialect = arguments.values.get("dialect", DEFAULT_DIALECT)
-    try:
-        dialect_class(dialect)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    command = server_command(host, dialect, arguments.roots)
+    if arguments.config:
+        more += ["--config", os.path.abspath(arguments.config)]
+    if arguments.timeout_seconds != DEADLINE_SECONDS:
+        more += ["--timeout", f"{arguments.timeout_seconds:g}"]
+    parse_words(["--dialect", dialect, *more])
+    command = server_command(host, dialect, [*map(os.path.abspath, arguments.roots)], more)
     try:
         if arguments.values.get("is_print"):
             print(_entry_text(host, command))
