@@ -158,7 +158,7 @@ def place(tmp_path_factory) -> Path:
 def test_native_and_eyespan_read_show_the_same(place, written, monkeypatch, capfdbinary):
     monkeypatch.chdir(place)
     with Workspace(place) as workspace:
-        reply = workspace.tool("native", numbers=0).call({"files": [written], "budget": 200_000})
+        reply = workspace.tool("native").call({"files": [written], "budget": 200_000})
     status = main(["read", "-N", written])
     printed = capfdbinary.readouterr()
 

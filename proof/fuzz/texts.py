@@ -195,7 +195,7 @@ class Forged(FileTarget):
         from eyespan.dialects.native.rows import Style
 
         super().open()
-        self.tools = [(self.workspace.tool("native", numbers=every), Style(every)) for every in (0, 1, 5)]
+        self.tools = [(self.workspace.tool("native", numbers=every), Style(every)) for every in (1, 5)]
 
     def check(self, data: bytes) -> str:
         dice = dice_of(data)

@@ -85,7 +85,7 @@ class Tool:
         reply = self.dialect.run(path_map.arguments(arguments) if path_map else arguments, self.engine, context)
         if not isinstance(reply, Reply):
             raise TypeError("run() returned no Reply")
-        return path_map.reply(reply, self.dialect.own_paths_in) if path_map else reply
+        return path_map.reply(reply, self.dialect.own_paths) if path_map else reply
 
     def _reply_to(self, error: ReadError, context: CallContext) -> Reply:
         reply = self.error_reply(error)

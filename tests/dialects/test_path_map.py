@@ -38,8 +38,7 @@ def mapped(place):
 
 
 def every_tool(workspace):
-    tools = [tool for name in dialect_names() for tool in workspace.toolset(name)]
-    return [*tools, workspace.tool("native", numbers=0)]
+    return [tool for name in dialect_names() for tool in workspace.toolset(name)]
 
 
 def everything_in(reply):

@@ -157,10 +157,6 @@ class Dialect:
         """
         raise NotImplementedError  # abstract
 
-    def own_paths_in(self, text: str) -> str:
-        """Return the regular expression `own_paths` for a text of an answer."""
-        return self.own_paths
-
     def changed(self, engine: Engine) -> list[str]:
         """Return selectors of lines that were shown and are no longer so. Raises: TypeError, but for `native`."""
         raise TypeError(f"{self.name} does not remember what it has shown; native does")

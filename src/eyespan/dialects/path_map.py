@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -73,13 +73,13 @@ class PathMap:
         """Return an error with the paths of the host."""
         return ReplyError(error.code, self.outward(error.message))
 
-    def reply(self, reply: Reply, own_paths_in: Callable[[str], str]) -> Reply:
-        """Return an answer with the paths of the host. `own_paths_in` is that of the dialect."""
+    def reply(self, reply: Reply, own_paths: str) -> Reply:
+        """Return an answer with the paths of the host. `own_paths` is that of the dialect."""
         changed: dict[str, str] = {}
         for block in reply.content:
             if not isinstance(block, TextContent):
                 continue
-            if own := ".+" if reply.is_error else own_paths_in(block.text):
+            if own := ".+" if reply.is_error else own_paths:
                 changed[block.text] = re.sub(own, lambda found: self.outward(found[0]), block.text, flags=re.MULTILINE)
         content = [TextContent(changed.get(b.text, b.text)) if isinstance(b, TextContent) else b for b in reply.content]
         return replace(

@@ -87,13 +87,10 @@ _OUTLINE_ROW = re.compile(r" *\d+(-\d+)? | +\"[^\n]*\"$", re.S)
 
 def blocks(text):
     """Split an answer into the lines of the tool itself, each with the lines that follow it: (own, content)."""
-    lines = text.split("\n")
-    sign = len(lines[0]) - len(lines[0].lstrip(">"))
-    assert sign, lines[0]
     found = []
-    for line in lines:
-        if len(line) - len(line.lstrip(">")) == sign:
-            found.append((line[sign:], []))
+    for line in text.split("\n"):
+        if line.startswith(">"):
+            found.append((line[1:], []))
         else:
             found[-1][1].append(line)
     return found
@@ -174,8 +171,6 @@ def _rows(header, runs, style):
 
 
 def _ungutter(row, number, column, is_first, style):
-    if not style.every:
-        return row
     if row.startswith(f"{number}*\t"):  # a match of a search
         return row[len(f"{number}*\t") :]
     if column > 1:

@@ -35,7 +35,7 @@ def test_the_definition_teaches_each_kind_of_selector(taught):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"numbers": -1}, "numbers must be"),
+        ({"numbers": 0}, "numbers must be"),
         ({"budget": 10}, "budget must be"),
     ],
 )

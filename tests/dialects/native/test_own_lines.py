@@ -63,7 +63,7 @@ names = st.lists(
     min_size=1,
     max_size=3,
 ).map("".join)
-styles = st.builds(Style, st.sampled_from([0, 1, 5]))
+styles = st.builds(Style, st.sampled_from([1, 5]))
 
 
 def tool_of(root, style):
@@ -72,7 +72,7 @@ def tool_of(root, style):
 
 def document(style):
     """Return the style of documents: no line after the first has a number."""
-    return replace(style, every=NO_NUMBERS) if style.every else style
+    return replace(style, every=NO_NUMBERS)
 
 
 def as_header(name):
@@ -201,22 +201,6 @@ def test_a_name_that_could_be_lines_is_quoted_in_a_header(name):
 
 def test_a_symbol_never_starts_a_line():
     assert own_lines.outline_rows("note: x\n12 def f\n  13 def g") == [" note: x", "12 def f", "  13 def g"]
-
-
-def test_bare_rows_decide_the_sign_of_the_own_lines(tmp_path):
-    (tmp_path / "mail.txt").write_text("> quoted\n>>> thrice\n>note: x\n")
-    reply = Workspace(tmp_path).tool("native", numbers=0).call({"files": ["mail.txt", "none"]})
-
-    assert reply.text.split("\n")[0].startswith(">> mail.txt:1-3/3 #")
-    assert reply.text.split("\n")[1:] == ["> quoted", ">>> thrice", ">note: x", ">>! none: no such file"]
-    assert next(content for _, content in blocks(reply.text)) == ["> quoted", ">>> thrice", ">note: x"]
-
-
-@given(st.lists(st.text("> a", max_size=4), max_size=12))
-def test_no_row_starts_with_exactly_the_sign(rows):
-    sign = own_lines.sign_for([*rows, own_lines.note("x")])
-
-    assert all(len(row) - len(row.lstrip(">")) != len(sign) for row in rows)
 
 
 @pytest.mark.parametrize(

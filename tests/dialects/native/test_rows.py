@@ -23,7 +23,6 @@ from eyespan.model import CharRange, TextPart
     [
         ({}, "4\tline 4\n5\tline 5\n6\tline 6"),
         ({"numbers": 5}, "4\tline 4\n5\tline 5\n\tline 6"),
-        ({"numbers": 0}, "line 4\nline 5\nline 6"),
     ],
 )
 def test_the_distance_of_numbers_is_a_setting(root, settings, text):

@@ -40,6 +40,7 @@ class Native(Dialect):
     summary = (
         "eyespan's own: many files and ranges in one call, selectors, a token budget, symbols, hashes, honest facts"
     )
+    own_paths = rf"^{own_lines.SIGN}(?:.*left out, over the budget of \d+:$(?:\n .*)*|.*)"
     settings = {
         "budget": DEFAULT_BUDGET,
         "numbers": EVERY,
@@ -56,10 +57,8 @@ class Native(Dialect):
             raise ValueError(
                 f"budget must be a number of tokens from {LEAST_BUDGET} to {HIGHEST_BUDGET}, not {budget!r}"
             )
-        if type(every) is not int or not 0 <= every <= 100:
-            raise ValueError(
-                f"numbers must be from 0 (none) and 1 (every line) to 100 (every hundredth), not {every!r}"
-            )
+        if type(every) is not int or not 1 <= every <= 100:
+            raise ValueError(f"numbers must be from 1 (every line) to 100 (every hundredth), not {every!r}")
         if settings["anchors"] and every != 1:
             raise ValueError(f"anchors need a number on every line, not numbers={every!r}")
         self.budget = budget
@@ -81,10 +80,6 @@ class Native(Dialect):
 
     def parse(self, arguments: Any, admit: Admit) -> NativeArgs:
         return parse_arguments(arguments, self.budget)
-
-    def own_paths_in(self, text: str) -> str:
-        sign = text[: len(text) - len(text.lstrip(own_lines.SIGN))]
-        return rf"^{sign}(?!>)(?:.*left out, over the budget of \d+:$(?:\n .*)*|.*)"
 
     def changed(self, engine: Engine) -> list[str]:
         return edits.changed(self, engine)
@@ -145,9 +140,7 @@ def _selectors_reply(name: str, selectors: list[str]) -> Reply:
 
 
 def _description(style: Style, remembers: bool) -> str:
-    if style.every == 0:
-        numbers = "Lines come bare."
-    elif style.every == 1:
+    if style.every == 1:
         numbers = f"Lines come as number{':anchor' if style.has_anchors else ''}, tab, text."
     else:
         numbers = f"Lines come as tab, text; one in {style.every} has its number before the tab."

@@ -142,7 +142,7 @@ def _reply(shown: Sequence[Shown], left: Sequence[str], budget: int, noun: str) 
     if left:
         lines += [own_lines.words(f"{noun}left out, over the budget of {budget}:"), *map(own_lines.entry, left)]
     left = [*left, *[selector for one in shown for selector in one.folded]]
-    text = own_lines.write(lines, own_lines.sign_for(lines))
+    text = own_lines.write(lines)
     structured: dict[str, Any] = {"parts": [one.facts for one in shown], "tokens": 0, "budget": budget}
     measures: dict[str, Any] = {"lines": sum([one.facts.get("lines", 0) for one in shown])}
     if left:

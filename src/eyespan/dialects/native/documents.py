@@ -58,7 +58,7 @@ NO_NUMBERS = 1 << 60
 
 def unnumbered(style: Style) -> Style:
     """Return a gutter with a number on the first line only: no line can be mistaken for one of eyespan's own."""
-    return replace(style, every=NO_NUMBERS) if style.every else style
+    return replace(style, every=NO_NUMBERS)
 
 
 def plan_document(opened: Opened, target: Target, view: View, *, is_outline: bool = False) -> Item | TextPlan:
@@ -396,15 +396,13 @@ class PagesItem:
 
     def _page_lines(self, count: int) -> list[str]:
         """Return the lines of the first pages; the heading of each is a line of the tool itself."""
-        style = self._view.style
-        gutter = "\t" if style.every else ""
         lines: list[str] = []
         parts = list(zip(self._headings[:count], self._texts[:count], strict=True))
         if self._contents is not None:
             parts.insert(0, (self._contents.heading, self._contents.text))
         for heading, text in parts:
             lines.append(own_lines.words(heading))
-            lines += [f"{gutter}{row}" if row else "" for row in text.split("\n")] if text else []
+            lines += [f"\t{row}" if row else "" for row in text.split("\n")] if text else []
         return lines
 
     def _pages_selector(self, first: int, last: int) -> str:

@@ -100,7 +100,7 @@ def _written(frame: Frame, loaded: Loaded, chosen: Fitted, runs: Sequence[Sequen
         [*frame.held, *[(gap.first, gap.line()) for gap in (*chosen.gaps, *loaded.wanted.gaps)]], reverse=True
     )
     formatted = frame.style.format(chosen.rows, chosen.texts)
-    if loaded.wanted.matches and frame.style.every:
+    if loaded.wanted.matches:
         matches = frozenset(loaded.wanted.matches)
         for at, row in enumerate(chosen.rows):
             if row.number in matches and row.column == 1:

@@ -2,8 +2,7 @@
 
 Every line of the tool itself starts with a sign, `>`, and no other line does, so nothing in a file, a name or the error
 text of a library can be mistaken for it (docs/native.md has the grammar). A row of a file starts with its gutter, a
-name in a list with a blank. Only rows without a gutter (`numbers=0`) can start with anything; `sign_for` then returns a
-sign that none of them starts with. Lists of lines hold the tool's own lines as `Own`, without the sign.
+name in a list with a blank. Lists of lines hold the tool's own lines as `Own`, without the sign.
 """
 
 from __future__ import annotations
@@ -96,15 +95,6 @@ def outline_rows(listed: str) -> list[str]:
     return rows
 
 
-def write(lines: Iterable[str], sign: str = SIGN) -> str:
+def write(lines: Iterable[str]) -> str:
     """Return the text of these lines."""
-    return "\n".join([f"{sign}{line}" if type(line) is Own else line for line in lines])
-
-
-def sign_for(lines: Iterable[str]) -> str:
-    """Return the shortest sign, one or more `>`, that no line starts with except those of the tool itself."""
-    taken = {len(line) - len(line.lstrip(SIGN)) for line in lines if line.startswith(SIGN) and type(line) is not Own}
-    count = 1
-    while count in taken:
-        count += 1
-    return SIGN * count
+    return "\n".join([f"{SIGN}{line}" if type(line) is Own else line for line in lines])

@@ -138,7 +138,7 @@ class Style:
     """The look of the gutter."""
 
     every: int = EVERY
-    """Each line whose number this divides is numbered; 1: all, 0: none and no gutter."""
+    """Each line whose number this divides is numbered; 1: all."""
     has_anchors: bool = False
     """Whole lines have their anchor after the number."""
 
@@ -146,8 +146,6 @@ class Style:
         """Return one string for each row: its gutter and the text shown for it; None: its own."""
         every = self.every
         texts = [row.text for row in rows] if shown is None else shown
-        if not every:
-            return list(texts)
         if every == 1:
             return [f"{self.number(row, text)}\t{text}" for row, text in zip(rows, texts, strict=True)]
         lines: list[str] = []

@@ -25,7 +25,6 @@ class TailItem:
     def __init__(self, text: FileText, target: Target, count: int, view: View) -> None:
         """Raises: ReadError; WindowTooLarge for more than a window holds."""
         self._base = write_target(target)
-        self._view = view
         self._facts = text.facts
         self._count = count
         self.selector = f"{self._base}:-{count}"
@@ -36,6 +35,7 @@ class TailItem:
         if view.redacts:
             found = redaction.secrets(self._texts)
             self._texts = [redaction.redacted(row.text, one) for row, one in zip(self._rows, found, strict=True)]
+        self._lines_shown = [f"\t{text}" if text else "" for text in self._texts]
         self._has_changed = document.facts.changed
         self._name = own_lines.base_name(target)
         self._notes = [f"not numbered, because that reads all of the file; {self._numbered} does"]
@@ -55,13 +55,7 @@ class TailItem:
         value = digest(self._facts.canonical, hashed_lines(self._rows[at:], self._texts[at:]))
         size = f"{counted(self._facts.size_bytes, 'byte')}"
         header = own_lines.header(f"{self._name}: the last {counted(count, 'line')} of {size} #{value}")
-        return (header, *self._gutter(at), own_lines.note("; ".join([note for note in self._notes if note])))
-
-    def _gutter(self, at: int) -> list[str]:
-        style = self._view.style
-        if not style.every:
-            return self._texts[at:]
-        return [f"\t{text}" if text else "" for text in self._texts[at:]]
+        return (header, *self._lines_shown[at:], own_lines.note("; ".join([note for note in self._notes if note])))
 
     def show(self, max_tokens: int) -> Shown:
         count = len(self._rows)
@@ -69,7 +63,7 @@ class TailItem:
         if count and self.need() > max_tokens:
             around = tokens.estimate(own_lines.write(self._lines(0)) + self._numbered)
             room = max(LEAST_TOKENS, max_tokens - around - LEFT_TOKENS)
-            count = count_fitting(self._gutter(0), room, tokens.estimate, at_end=True)
+            count = count_fitting(self._lines_shown, room, tokens.estimate, at_end=True)
             left = (self._numbered,)  # what follows can only be named by numbers
         lines = self._lines(count)
         facts: dict[str, Any] = {
