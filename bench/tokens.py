@@ -13,8 +13,8 @@ agents do, because it does not know the end of the symbol. If the whole file is 
 
 There are three leagues, because answers differ in content. Formats with line numbers are compared with native. Bare
 formats, which contain only the text, are compared with native with `numbers=5`, which still contains path, lines, hash
-and every fifth number. So are readers of symbols, which need a language server. No format can save 40 % of the same text, so the goal
-there is to cost no more.
+and every fifth number. So are readers of symbols, which need a language server. No format can save 40 % of the same
+text, so the goal there is to cost no more.
 """
 
 from __future__ import annotations

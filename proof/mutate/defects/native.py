@@ -21,11 +21,11 @@ DEFECTS = (
         tests=f"{OWN_LINES} -k parsed_back",
     ),
     Defect(
-        name="bare rows do not change the sign",
-        file=f"{NATIVE}/own_lines.py",
-        old="    while count in taken:\n        count += 1\n",
-        new="",
-        tests=f"{OWN_LINES} -k sign",
+        name="a row without a number has no gutter",
+        file=f"{NATIVE}/rows.py",
+        old="""                lines.append(f"\\t{text}" if text else "")\n""",
+        new="                lines.append(text)\n",
+        tests=f"{OWN_LINES} -k parsed_back",
     ),
     Defect(
         name="a path with a colon has no quotes",

@@ -22,7 +22,7 @@ from eyespan.escape import visible
 from eyespan.selectors import Named, Target
 from tests.sizes import examples
 
-from .answers import blocks, read_back
+from .answers import read_back
 
 FORGED = (
     *(
