@@ -162,7 +162,7 @@ DEFECTS = (
     Defect(
         name="a body that breaks off is taken for the whole",
         file=f"{REMOTE}/web.py",
-        old="    if count < size_bytes:\n",
+        old="    if len(data) < size_bytes:\n",
         new="    if False:\n",
         tests="tests/extras/remote/test_faults.py -k one_fault",
     ),

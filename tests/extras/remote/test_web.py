@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 import time
 import tracemalloc
 from urllib.parse import urlsplit
@@ -641,3 +643,16 @@ def test_buffers_of_a_remote_file_can_be_dropped(server, workspace):
     assert part == data[1_000_000:1_001_000]
     assert dropped_bytes < held_bytes
     assert dropped_bytes <= remote_file.FIRST_BYTES
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+def test_a_body_that_fails_leaves_nothing_that_cannot_be_collected(what, server, store, monkeypatch):
+    failures = []
+    monkeypatch.setattr(sys, "unraisablehook", failures.append)
+    server.faults = [sends_for_ever(*ENDLESS[what], []) for _ in range(web.MAX_TRIES)]
+
+    tried(store)
+    store.close()
+    gc.collect()
+
+    assert failures == []

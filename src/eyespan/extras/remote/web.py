@@ -475,9 +475,7 @@ def _content_range(answer: http.client.HTTPResponse, asked: str, store: str) -> 
 
 def _body(answer: http.client.HTTPResponse, size_bytes: int) -> bytes:
     """Return this much of the body. Raises: IncompleteRead for one that is shorter than announced, OSError."""
-    body = io.BytesIO(bytes(size_bytes))
-    with body.getbuffer() as view:
-        count = answer.readinto(view)  # in place: a body in chunks would be copied
-    if count < size_bytes:
-        raise http.client.IncompleteRead(b"", size_bytes - count)
-    return body.getvalue()
+    data = answer.read(size_bytes)
+    if len(data) < size_bytes:
+        raise http.client.IncompleteRead(b"", size_bytes - len(data))
+    return data
