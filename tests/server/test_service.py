@@ -341,6 +341,7 @@ def test_structured_content_is_valid_by_the_listed_schema_in_every_dialect(kinds
             jsonschema.validate(json.loads(json.dumps(result["structuredContent"], default=str)), schema)
     data = found["hello.txt"]["structuredContent"]
     assert "hello" in data.get("text", data.get("content"))
+    assert data.get("text") not in data.get("result", {}).values()
 
 
 def test_the_tool_for_changes_is_listed_if_its_setting_is_on(tree):

@@ -117,9 +117,9 @@ def add_common_options(parser: Parser) -> None:
     common.add_argument("-h", "--help", action="store_true", help="print this help")
 
 
-def suggestion(name: str, options: Iterable[str]) -> str:
-    """Return the end of a sentence about a wrong option: "; did you mean --root?", or a full stop."""
-    near = nearest(name, [long for long in options if long.startswith("--")], most=1)
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return the end of a sentence about a wrong name: "; did you mean --root?", or a full stop."""
+    near = nearest(name, [long for long in known if len(long) > 2], most=1)
     return f"; did you mean {near[0]}?" if near else "."
 
 

@@ -100,20 +100,21 @@ def lines_of(dialect: Dialect, arguments: Any) -> tuple[int | None, int | None]:
         entries = arguments.get(name)
         arguments = entries[0] if isinstance(entries, list) and entries and isinstance(entries[0], dict) else {}
     given = arguments.get(RANGE_FIELD)
-    if RANGE_FIELD in fields and isinstance(given, list) and len(given) == 2 and all(map(_is_line, given[:1])):
-        return given[0], given[1] if _is_line(given[1]) else None
+    if RANGE_FIELD in fields and isinstance(given, list) and len(given) == 2 and all(map(is_line, given[:1])):
+        return given[0], given[1] if is_line(given[1]) else None
     first = next((arguments.get(name) for name in FIRST_FIELDS if name in fields), None)
     if "offset" in fields and isinstance(first, int) and not isinstance(first, bool):
         first += 1 - dialect.first_offset
-    first = first if _is_line(first) else None
-    last = next((arguments[name] for name in LAST_FIELDS if _is_line(arguments.get(name))), None)
-    count = next((arguments[name] for name in COUNT_FIELDS if _is_line(arguments.get(name))), None)
+    first = first if is_line(first) else None
+    last = next((arguments[name] for name in LAST_FIELDS if is_line(arguments.get(name))), None)
+    count = next((arguments[name] for name in COUNT_FIELDS if is_line(arguments.get(name))), None)
     if last is None and count is not None and any(name in fields for name in FIRST_FIELDS):
         last = (first or 1) + count - 1
     return (1 if first is None and last is not None else first), last
 
 
-def _is_line(value: Any) -> bool:
+def is_line(value: Any) -> bool:
+    """Return True for a number that a line can have."""
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 

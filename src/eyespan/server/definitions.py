@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from eyespan.model import Reply
 from eyespan.tool import Tool
 
 META = {"anthropic/alwaysLoad": True}
@@ -26,10 +25,10 @@ DATA: dict[str, Any] = {
         },
         "result": {"type": "object"},
     },
-    "required": ["text", "facts"],
+    "required": ["text", "facts", "result"],
 }
-"""The schema of an answer as data, for hosts that call tools from code: the text, `Reply.facts` and, if the dialect has
-one, its own result object."""
+"""The schema of an answer as data, for hosts that call tools from code: the text, `Reply.facts`, and the fields of the
+dialect's own result that do not repeat the text."""
 
 
 def definition(name: str, tool: Tool, *, is_data: bool = False) -> dict[str, Any]:
@@ -46,9 +45,3 @@ def definition(name: str, tool: Tool, *, is_data: bool = False) -> dict[str, Any
     if schema is not None:
         listed["outputSchema"] = schema
     return listed
-
-
-def as_data(reply: Reply) -> dict[str, Any]:
-    """Return an answer as data, valid by `DATA`."""
-    data = {"text": reply.text, "facts": reply.facts}
-    return data if reply.structured is None else {**data, "result": reply.structured}

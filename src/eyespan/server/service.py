@@ -18,7 +18,7 @@ from eyespan.escape import valid_text
 from eyespan.model import Content, DocumentContent, ImageContent, Reply, ReplyError, TextContent
 from eyespan.recorder import Recorder, facts, watched
 from eyespan.server.audit_trail import AuditLog, AuditTrail
-from eyespan.server.definitions import as_data, definition
+from eyespan.server.definitions import definition
 from eyespan.server.mcp_names import INVALID_PARAMS, READING_METHODS, RpcError
 from eyespan.server.resources import TEMPLATE, Resources, charge_json
 from eyespan.server.serve_options import DEFAULT_DIALECT, ServeOptions
@@ -28,7 +28,7 @@ from eyespan.workspace import HOST, Workspace
 PLAIN = ServeOptions(max_answer_tokens=0)
 """Of a caller who names none: the answers of the dialects as they are."""
 _CONTENT_KEYS = frozenset(("text", "content", "base64"))
-"""Keys of a structured result that repeat the content blocks. `_meta` leaves them out."""
+"""Keys of a structured result that repeat the text; they are left out beside it."""
 
 
 class Service:
@@ -170,12 +170,12 @@ class Service:
             meta["eyespan/error"] = {"code": reply.error.code}
         else:
             counted = meta["eyespan/facts"] = reply.facts
+            own = {name: value for name, value in (reply.structured or {}).items() if name not in _CONTENT_KEYS}
             if tool.dialect.output_schema is not None:
                 result["structuredContent"] = reply.structured
             elif self._is_data:
-                result["structuredContent"] = as_data(reply)
-            elif reply.structured is not None:
-                own = {name: value for name, value in reply.structured.items() if name not in _CONTENT_KEYS}
+                result["structuredContent"] = {"text": reply.text, "facts": counted, "result": own}
+            else:
                 meta["eyespan/facts"] = {**own, **counted}
         if reply.notes:
             meta["eyespan/notes"] = list(reply.notes)

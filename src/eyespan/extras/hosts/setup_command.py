@@ -47,8 +47,7 @@ work; 2 for wrong usage.
 """
 CALL_SECONDS = 30
 """How long the server has to start and answer."""
-CLIENT = {"name": "eyespan setup", "version": "1"}
-HANDSHAKE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "eyespan setup", "version": "1"}}
 
 
 def add_options(parser: Parser) -> None:
@@ -66,8 +65,7 @@ def main(arguments: Arguments) -> int:
     if more and not more[0].startswith("-"):
         raise UsageError("setup takes one host. Try: eyespan setup --help")
     if name not in HOSTS:
-        near = suggestion(f"--{name}", [f"--{known}" for known in HOSTS]).replace("--", "")
-        raise UsageError(f"no host {name!r}{near} The hosts are {', '.join(HOSTS)}")
+        raise UsageError(f"no host {name!r}{suggestion(name, HOSTS)} The hosts are {', '.join(HOSTS)}")
     host = HOSTS[name]
     dialect = arguments.values.get("dialect", DEFAULT_DIALECT)
     if arguments.config:
@@ -192,7 +190,7 @@ def _test(name: str, command: Sequence[str], dialect: str, roots: Sequence[str])
         path = min(plain, key=lambda one: one.stat(follow_symlinks=False).st_size).name if plain else ""
         asked = arguments_of(tool, path, root)
     messages: list[dict[str, Any]] = [
-        {"method": "initialize", "id": 1, "params": HANDSHAKE},
+        {"method": "initialize", "id": 1, "params": HELLO},
         {"method": "notifications/initialized"},
         {"method": "tools/list", "id": 2},
         *([{"method": "tools/call", "id": 3, "params": {"name": tool.spec.name, "arguments": asked}}] if path else []),

@@ -15,12 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from eyespan.dialects.forms import COUNT_FIELDS, FIRST_FIELDS, PATH_FIELDS, is_line
+
 MAX_LINE_BYTES = 64 << 20
 """A longer line of a transcript is passed over."""
-
-FIRST_LINE = ("offset", "start_line", "line_offset")
-LINE_COUNT = ("limit", "max_lines", "n_lines")
-PATHS = ("file_path", "absolute_path", "filePath", "path")
 READ_TOOLS = {"Read", "read_file", "ReadFile", "read", "view", "read_text_file"}
 """Names of read tools, without the prefix of an MCP server."""
 
@@ -175,7 +173,7 @@ def _add(session: Transcript, name: str, arguments: Mapping[str, Any], answer: s
         session.reads += [read for read in map(_native_part, parts) if read]
         return
     if tool in READ_TOOLS:
-        if path := next((arguments[key] for key in PATHS if _text(arguments.get(key))), ""):
+        if path := next((arguments[key] for key in PATH_FIELDS if _text(arguments.get(key))), ""):
             session.reads.append(HostRead(path, *_range(arguments), answer))
         return
     command = arguments.get("command") or arguments.get("cmd")
@@ -187,16 +185,12 @@ def _add(session: Transcript, name: str, arguments: Mapping[str, Any], answer: s
 
 
 def _range(arguments: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    first = next((arguments[key] for key in FIRST_LINE if _is_line(arguments.get(key))), None)
-    count = next((arguments[key] for key in LINE_COUNT if _is_line(arguments.get(key))), None)
+    first = next((arguments[key] for key in FIRST_FIELDS if is_line(arguments.get(key))), None)
+    count = next((arguments[key] for key in COUNT_FIELDS if is_line(arguments.get(key))), None)
     last = arguments.get("end_line")
-    if not _is_line(last):
+    if not is_line(last):
         last = None if count is None else (first or 1) + count - 1
     return first if first is not None or last is None else 1, last
-
-
-def _is_line(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 def _native_part(part: str) -> HostRead | None:
