@@ -114,4 +114,28 @@ def test_a_key_that_is_none_is_refused_without_repeating_it(monkeypatch):
 
     text = Workspace("az://container").tool("native").call({"files": ["a.txt"]}).text
 
-    assert text.endswith("(az://container: the key of this host is invalid)")
+    assert text.endswith("(az://container: the key or region of this host is invalid)")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\nX: y", " ", "\x7f", "é", "漢"])
+@pytest.mark.parametrize(
+    ("root", "name"),
+    [
+        ("s3://data", "AWS_ACCESS_KEY_ID"),
+        ("s3://data", "AWS_SESSION_TOKEN"),
+        ("s3://data", "AWS_REGION"),
+        ("gs://data", "GOOGLE_BEARER_TOKEN"),
+        ("az://data", "AZURE_STORAGE_SAS_TOKEN"),
+        ("az://data", "AZURE_STORAGE_TOKEN"),
+    ],
+)
+def test_a_key_that_no_request_can_hold_is_refused_without_repeating_it(root, name, end, monkeypatch, caplog, capfd):
+    for needed in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(needed, "planted")
+    monkeypatch.setenv("AWS_ENDPOINT", "http://127.0.0.1:1")  # otherwise the region is a part of the address
+    monkeypatch.setenv(name, f"planted{end}")
+
+    text = Workspace(root).tool("native").call({"files": ["a.txt"]}).text
+
+    assert text.endswith(f"({root}: the key or region of this host is invalid)")
+    assert_clean("".join([text, caplog.text, *capfd.readouterr()]))

@@ -119,6 +119,21 @@ def test_an_empty_file_is_empty(server, workspace):
     assert "empty" in workspace.tool("native").call({"files": ["empty"]}).text, "a server that does not report its size"
 
 
+@pytest.mark.parametrize("host", ["a" * 64, "a..b", "a\u2028b", "[::1", "a:b", "a:99999"])
+def test_a_host_that_no_request_can_have_is_an_error_of_the_store(host):
+    reply = Workspace(f"/data=http://{host}/dir").tool("native").call({"files": ["a.txt"]})
+
+    assert reply.error.code == "store"
+    assert reply.text.endswith("has an invalid host or port")
+
+
+@pytest.mark.parametrize("directory", ["ä", "%C3%A4"])
+def test_the_directory_of_a_root_is_quoted_once(directory, server):
+    server.files["%C3%A4/a.txt"] = b"quoted\n"
+
+    assert "quoted" in Workspace(f"{server.url}/{directory}").tool("native").call({"files": ["a.txt"]}).text
+
+
 @pytest.mark.parametrize(
     "path", ["../a.txt", "x/../../a.txt", "x//a.txt", "%2e%2e/a.txt", "x%2fa.txt", "a.txt?x", "a.txt#x"]
 )

@@ -66,7 +66,9 @@ class BucketStore(Store):
             try:
                 return signed(request, credentials, self._region)
             except ValueError:
-                raise PermissionRefused(asked, errno.EACCES, f"{self.name}: the key of this host is invalid") from None
+                raise PermissionRefused(
+                    asked, errno.EACCES, f"{self.name}: the key or region of this host is invalid"
+                ) from None
 
         return prepare
 

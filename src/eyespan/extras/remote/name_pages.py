@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote
 from xml.parsers import expat
 
-from eyespan.extras.remote.store import ObjectVersion, make_version, modified_ns
+from eyespan.extras.remote.store import ObjectVersion, make_version, modified_ns, number
 
 MAX_PAGE_BYTES = 8 << 20
 MAX_PAGE_ELEMENTS = 200_000
@@ -100,15 +100,10 @@ class _PageReader:
 def _version(row: dict[str, str]) -> ObjectVersion:
     """Return the version that a row describes: the one of the object's own answer. Raises: ValueError."""
     size = row.get("Size") or row.get("Content-Length") or ""
-    if not _SIZE.fullmatch(size):
-        raise ValueError("no size")
     etag = row.get("ETag") or row.get("Etag") or ""
     if etag and not etag.endswith('"'):
         etag = f'"{etag}"'  # Azure sends it without quotes here
-    return make_version(int(size), etag, modified_ns(row.get("LastModified") or row.get("Last-Modified") or ""))
-
-
-_SIZE = re.compile("[0-9]{1,18}")
+    return make_version(number(size), etag, modified_ns(row.get("LastModified") or row.get("Last-Modified") or ""))
 
 
 _NOT_XML = re.compile("&#(x?)([0-9a-fA-F]{1,8});|[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\ud800-\\udfff\\ufffe\\uffff]")

@@ -59,7 +59,9 @@ def quoted_query(query: dict[str, str]) -> str:
 def signed(
     request: StoreRequest, credentials: Credentials, region: str, now: float | None = None
 ) -> tuple[str, dict[str, str]]:
-    """Return the target and the headers of a request with these credentials."""
+    """Return the target and the headers of a request with these credentials. Raises: ValueError, without a secret."""
+    if any(not "!" <= char <= "~" for char in credentials.name + credentials.secret + credentials.session + region):
+        raise ValueError("no request can hold this key")  # http.client would name it
     now = time.time() if now is None else now
     match credentials.kind:
         case "aws":

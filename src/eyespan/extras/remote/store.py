@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -39,6 +40,16 @@ def make_version(size_bytes: int, etag: str, modified_ns: int) -> ObjectVersion:
     if any(char < " " or char == "\x7f" for char in etag):  # it goes back to its server in a header
         raise ValueError("invalid version")
     return ObjectVersion(size_bytes, etag, modified_ns if 0 <= modified_ns < 1 << 63 else 0)
+
+
+_NUMBER = re.compile("[0-9]{1,18}")
+
+
+def number(text: str) -> int:
+    """Return the number that a store states. Raises: ValueError; `int` takes signs, blanks and any length."""
+    if not _NUMBER.fullmatch(text):
+        raise ValueError("not a number")
+    return int(text)
 
 
 def modified_ns(text: str) -> int:

@@ -33,6 +33,7 @@ from eyespan.extras.remote.store import (
     Store,
     make_version,
     modified_ns,
+    number,
     refused,
 )
 
@@ -173,15 +174,16 @@ class Server:
         self._idle: list[_Connection] = []
         self.requests = 0
         self.name = name
-        parts = urlsplit(url)
-        self._is_secure = parts.scheme == "https"
         try:
-            self._port = parts.port or (443 if self._is_secure else 80)
+            parts = urlsplit(url)
+            self._is_secure = parts.scheme == "https"
+            default = 443 if self._is_secure else 80
+            self.place = (parts.hostname or "", parts.port or default)
+            """The host, in lower case, and the port."""
+            self.authority = parts.netloc.lower().encode("idna").decode().removesuffix(f":{default}")
+            """Host and port as they stand in requests."""
         except ValueError:
-            raise StoreFailure(asked, f"{name} has an invalid port") from None
-        self._host = parts.hostname or ""
-        self.authority = parts.netloc.lower().removesuffix(":443" if self._is_secure else ":80")
-        """Host and port as they stand in requests."""
+            raise StoreFailure(asked, f"{name} has an invalid host or port") from None
 
     def get(
         self,
@@ -233,7 +235,7 @@ class Server:
                     raise StoreFailure(asked, f"{self.name} answered with another range than it was asked for")
             elif answer.status == 200:
                 length = answer.headers.get("Content-Length")
-                if length is None or (total := _number(length)) > MAX_WHOLE_BYTES:
+                if length is None or (total := number(length)) > MAX_WHOLE_BYTES:
                     raise StoreFailure(asked, f"{self.name} cannot send parts of a file, and this one is too large")
             elif answer.status == 416 and answer.headers.get("Content-Range") == "bytes */0":
                 total = 0
@@ -337,7 +339,7 @@ class Server:
             try:
                 connection, is_fresh = self._idle.pop(), False
             except IndexError:
-                connection, is_fresh = _Connection(self._host, self._port, _Wire(self.connect(asked), self.name)), True
+                connection, is_fresh = _Connection(*self.place, _Wire(self.connect(asked), self.name)), True
             try:
                 connection.wire.expect(check, asked)
                 connection.request(method, path, body or None, {"User-Agent": "eyespan", **headers})
@@ -348,15 +350,10 @@ class Server:
                 if is_fresh or not has_failed or isinstance(error, TimeoutError):
                     raise
 
-    @property
-    def place(self) -> tuple[str, int]:
-        """Return the host, in lower case, and the port."""
-        return self._host, self._port
-
     def connect(self, asked: str = "") -> socket.socket:
         """Connect, with TLS if the server has it. Raises: OSError, StoreFailure."""
         connected = self.connect_plain(asked)
-        return self._ssl.wrap_socket(connected, server_hostname=self._host) if self._is_secure else connected
+        return self._ssl.wrap_socket(connected, server_hostname=self.place[0]) if self._is_secure else connected
 
     def connect_plain(self, asked: str = "") -> socket.socket:
         """Connect without TLS, to an address that was checked, not to one of a second lookup.
@@ -365,8 +362,8 @@ class Server:
         Raises: OSError, StoreFailure.
         """
         if self._connector is not None:
-            return _connected_by(self._connector, self._host, self._port, self.name, asked)
-        addresses = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
+            return _connected_by(self._connector, *self.place, self.name, asked)
+        addresses = socket.getaddrinfo(*self.place, type=socket.SOCK_STREAM)
         if not self._may_be_metadata and any(is_metadata(str(address[0])) for *_, address in addresses):
             raise StoreFailure(asked, f"{self.name} is an address of cloud metadata, which is never read")
         failure = OSError("the host has no address")
@@ -403,9 +400,8 @@ class WebStore(Store):
 
     def __init__(self, url: str, asked: str = "", connector: socket.socket | None = None) -> None:
         """Raises: StoreFailure."""
-        parts = urlsplit(url)
-        self._path = parts.path.rstrip("/")
-        self.name = f"{parts.scheme}://{parts.netloc}"
+        self.name = "/".join(url.split("/")[:3])
+        self._path = quote(url[len(self.name) :], safe="%/+*:@!$&'(),;=")
         self.server = Server(url, self.name, asked, connector=connector)
 
     def get(
@@ -450,16 +446,7 @@ def _code_of(data: bytes) -> str:
     return match[1].decode() if match else ""
 
 
-_NUMBER = re.compile(r"[0-9]{1,18}")
-"""Nothing else is a number in a header. `int` takes signs, blanks, other digits and any length."""
 _RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
-
-
-def _number(text: str) -> int:
-    """Return the number that a header is. Raises: ValueError."""
-    if not _NUMBER.fullmatch(text):
-        raise ValueError("not a number")
-    return int(text)
 
 
 def _content_range(answer: http.client.HTTPResponse, asked: str, store: str) -> tuple[int, int, int]:
