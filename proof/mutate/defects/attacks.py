@@ -115,7 +115,7 @@ DEFECTS = (
     Defect(
         name="attack: the page is served without its cookie",
         file=f"{SRC}/extras/http/page/local_server.py",
-        old="        if not self.sets_cookie:\n",
+        old="        if not is_known and not self.sets_cookie:\n",
         new="        if False:\n",
         tests="tests/extras/http/page -k 'token or cookie'",
     ),

@@ -527,4 +527,18 @@ DEFECTS = (
         new='return (self.incoming.caller.name, b"", request_id)',
         tests="tests/extras/http/test_cancellation.py",
     ),
+    Defect(
+        name="connections without the cookie keep their places at the page",
+        file=f"{SRC}/extras/http/page/local_server.py",
+        old="        if len(self.strangers) > MAX_STRANGERS:\n",
+        new="        if False:\n",
+        tests="tests/extras/http/page/test_page.py -k oldest",
+    ),
+    Defect(
+        name="a connection with the cookie makes place at the page",
+        file=f"{SRC}/extras/http/page/local_server.py",
+        old="        self.server.admit(self.connection)\n",
+        new="",
+        tests="tests/extras/http/page/test_page.py -k makes_no",
+    ),
 )

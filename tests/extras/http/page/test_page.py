@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import socket
 import threading
 
 import pytest
@@ -12,8 +13,9 @@ import pytest
 from eyespan import Workspace
 from eyespan.extras.http.page.activity import Activity, summary
 from eyespan.extras.http.page.api import Api, WorkspaceBackend
-from eyespan.extras.http.page.local_server import ViewServer
+from eyespan.extras.http.page.local_server import MAX_STRANGERS, ViewServer
 from eyespan.extras.http.page.static_files import FILES, HEADERS
+from tests.clock import until
 
 PAGES = list(FILES)
 
@@ -113,6 +115,51 @@ def test_the_cookie_is_found_among_those_of_other_ports(server):
     cookies = f"eyespan=of-another; broken; x=\xe9; {server.cookie}; y"
 
     assert ask(server, "GET", "api/state", Cookie=cookies)[0].status == 200
+
+
+def connections(server, count):
+    """Connect as another user of the machine can, and send half of a request."""
+    links = [socket.create_connection(("127.0.0.1", server.server_port), timeout=10) for _ in range(count)]
+    for link in links:
+        link.sendall(b"GET ")
+    return links
+
+
+def is_closed(link):
+    try:
+        link.settimeout(0)
+        return link.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionResetError:
+        return True
+
+
+def test_the_oldest_connection_without_cookie_or_token_makes_place(server):
+    links = connections(server, MAX_STRANGERS + 10)
+
+    assert ask(server, "GET", "api/state")[0].status == 200
+    assert ([is_closed(link) for link in links[:11]], is_closed(links[-1])) == ([True] * 11, False)
+    for link in links:
+        link.close()
+
+
+def test_a_connection_with_the_cookie_makes_no_place(server):
+    body = json.dumps({"dialect": "native", "arguments": {"path": "a.txt"}})
+    admitted = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    admitted.putrequest("POST", f"{server.path}api/call")
+    sent = {"Cookie": server.cookie, "Content-Type": "application/json", "Content-Length": len(body)}
+    for name, value in sent.items():
+        admitted.putheader(name, value)
+    admitted.endheaders()
+    assert ask(server, "GET", "api/state")[0].status == 200  # both are accepted
+    until(lambda: not server.strangers)
+    links = connections(server, MAX_STRANGERS + 10)
+    admitted.send(body.encode())
+
+    assert admitted.getresponse().status == 200
+    for link in (admitted, *links):
+        link.close()
 
 
 def test_every_server_has_a_path_and_a_cookie_of_its_own(server):

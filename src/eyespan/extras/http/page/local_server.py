@@ -11,7 +11,10 @@ import hmac
 import http.server
 import json
 import secrets
+import socket
 import sys
+from collections import OrderedDict
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,12 +26,15 @@ from eyespan.server import messages
 from eyespan.server.mcp_names import RpcError
 
 MAX_BODY_BYTES = 64 * 1024
+MAX_STRANGERS = 64
+"""The open connections without cookie or token. Every user of the machine can make them."""
 
 
 class ViewServer(http.server.ThreadingHTTPServer):
     """The server of the page at `url`, which is no secret."""
 
     daemon_threads = True
+    request_queue_size = 128
 
     def __init__(self, api: Api, port: int = 0, *, deadline_seconds: float | None = None) -> None:
         """Raises: OSError, if the port is in use."""
@@ -40,6 +46,24 @@ class ViewServer(http.server.ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}{self.path}"
         self.cookie = f"eyespan={secrets.token_urlsafe(24)}"
         self._tokens: set[str] = set()
+        self.strangers: OrderedDict[Any, None] = OrderedDict()
+        """The connections that have shown neither cookie nor token, the oldest first."""
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a connection in a thread of its own; the oldest stranger makes place for it."""
+        self.strangers[request] = None
+        if len(self.strangers) > MAX_STRANGERS:
+            with suppress(OSError):  # it has ended
+                self.strangers.popitem(last=False)[0].shutdown(socket.SHUT_RDWR)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self.admit(request)
+        super().shutdown_request(request)
+
+    def admit(self, request: Any) -> None:
+        """Let a connection make place for no other."""
+        self.strangers.pop(request, None)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Report the error of a request, unless the browser has closed its connection."""
@@ -106,13 +130,15 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _is_admitted(self) -> bool:
         """Refuse a request without the cookie, unless it has a valid token."""
-        for given in self.headers.get("Cookie", "").split("; "):
-            if hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self.server.cookie.encode()):
-                return True
-        self.sets_cookie = self.server.redeem(self.headers.get("Authorization", "").removeprefix("Bearer "))
-        if not self.sets_cookie:
+        given = [one.encode("utf-8", "surrogateescape") for one in self.headers.get("Cookie", "").split("; ")]
+        is_known = any(hmac.compare_digest(one, self.server.cookie.encode()) for one in given)
+        word = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        self.sets_cookie = not is_known and self.server.redeem(word)
+        if not is_known and not self.sets_cookie:
             self._refuse(401, "the token is missing or wrong")
-        return self.sets_cookie
+            return False
+        self.server.admit(self.connection)
+        return True
 
     def _answer(self, body: bytes) -> None:
         """Answer a request for data."""
