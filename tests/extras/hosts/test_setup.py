@@ -71,6 +71,7 @@ def test_changes_made_after_setup_stay(home, untried, eyespan, name, end):
     eyespan("setup", name, "--remove")
 
     assert host.path.read_bytes() == config.replace(b"mine", b"changed")
+    assert [one.name for one in host.path.parent.iterdir() if "before-eyespan" in one.name] == []
 
 
 @pytest.mark.parametrize("before", ["", '{\n  "mcpServers": {}\n}\n', '{"a": 1, "mcpServers": {"other": {}}}'])

@@ -135,8 +135,7 @@ def _write(host: Host, command: Sequence[str]) -> None:
     elif host.path.exists():
         _replace(backup, before)
     _replace(host.path, after)
-    kept = f"; the file before is {visible(backup.name)}" if backup.exists() else ""
-    print(f"\nWrote {visible(str(host.path))}{kept}.")
+    print(f"\nWrote {visible(path)}{f'; the file before is {backup.name}' if before else ''}.")
 
 
 def _backup(path: Path, written: str) -> Path:
@@ -157,7 +156,8 @@ def _remove(host: Host) -> int:
         host.path.unlink()  # the entry was all of it
     else:
         _replace(host.path, after)
-    backup.unlink(missing_ok=True)
+    for each in host.path.parent.glob(f"{host.path.name}.before-eyespan-*"):  # also those of files that changed since
+        each.unlink()
     print(f"Removed the entry of eyespan from {visible(str(host.path))}.")
     return 0
 
