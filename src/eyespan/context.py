@@ -73,10 +73,7 @@ class CallContext:
 
     def advance(self, done_bytes: int, total_bytes: int) -> None:
         """Check cancellation and deadline, then report progress. Raises: Cancelled, TimedOut."""
-        if self.cancelled:
-            raise Cancelled("")
-        if self._end is not None and self.now() > self._end:
-            raise TimedOut("", seconds=self.seconds or 0)
+        self.check()
         if self._on_progress is not None:
             self._on_progress(done_bytes, total_bytes)
 

@@ -17,16 +17,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from eyespan import kinds, plugins
 from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
-from eyespan.errors import UNLOADED, Binary, Busy, NotFound, OutsideRoot, ReadError, TimedOut, TooLarge, short_of
+from eyespan.errors import UNLOADED, Busy, NotFound, OutsideRoot, ReadError, TimedOut, TooLarge, short_of
 from eyespan.escape import named_path
 from eyespan.guard import Guard, paths
 from eyespan.guard.listing import Listing
 from eyespan.guard.roots import Root
 from eyespan.guard.tree import Accepts, Choose, Found, Survey, Take
-from eyespan.kinds import Kind
-from eyespan.lines.binary import is_binary
 from eyespan.model import Document, ReadRequest
-from eyespan.opened import Opened, Thread, ask_encoding
+from eyespan.opened import Opened, Thread, kind_of
 from eyespan.policy import Policy
 from eyespan.signatures import compression
 from eyespan.source import FullStatus, Source
@@ -94,10 +92,6 @@ class Engine:
         finally:
             with suppress(ValueError):  # a thread that was abandoned still runs it
                 remaining.close()
-
-    def is_remote(self, path: str) -> bool:
-        """Return True if a path leads to a remote root. Raises: ReadError for a path outside the workspace."""
-        return paths.locate(path, self.guard.roots)[0].is_remote
 
     def describe(self, path: str, context: CallContext | None = None) -> FullStatus:
         """Return the status of a file or directory, links followed.
@@ -221,7 +215,7 @@ class Engine:
 
     def _mount(self, path: str) -> Hashable:
         """Return the key of the mount that a path leads to. Raises: ReadError for a path outside the workspace."""
-        from eyespan.guard import mounts, paths
+        from eyespan.guard import mounts
 
         root, rest = paths.locate(path, self.guard.roots)
         if root.is_remote:
@@ -271,7 +265,8 @@ def open_with(guard: Guard, request: ReadRequest, context: CallContext) -> Opene
         limit = request.limits.max_file_bytes
         if limit is not None and source.size_bytes > limit:
             raise TooLarge(source.asked, size_bytes=source.size_bytes, limit_bytes=limit)
-        return Opened(source, request, _kind(source, request, context), guard.policy, context)
+        kind = kind_of(source, request, context) if request.refuses else None
+        return Opened(source, request, kind, guard.policy, context)
     except BaseException as error:
         if isinstance(error, ReadError):
             error.path, error.relative = source.asked, source.path
@@ -293,26 +288,3 @@ def _nested(source: Source, request: ReadRequest, policy: Policy, context: CallC
 
     with context.memory.loan():  # only what the sources hold stays charged
         return open_nested(source, request.member, policy, context, decode=decodes, decode_archives=decodes_archives)
-
-
-def _kind(source: Source, request: ReadRequest, context: CallContext) -> Kind:
-    """Return the kind of a file for this request. Raises: Binary, if the request refuses it."""
-    first_bytes = source.first_bytes
-    if request.member and getattr(source, "directory", None) is not None:
-        return kinds.ARCHIVE  # an office file is listed too, if a directory in it is named
-    if request.documents or request.refuses:
-        kind = kinds.detect(first_bytes, source.name)
-        if kind is not None:
-            if kind.name in request.refuses:
-                raise Binary(source.asked, kind=kind.name)
-            if kind.is_one_of(request.documents):
-                return kind
-        if kinds.BINARIES in request.refuses:
-            kind = kinds.detect(first_bytes, "")
-            if kind is not None and not kind.is_text:
-                return kinds.BINARY
-    is_whole = len(first_bytes) >= source.size_bytes
-    ask = None if request.encoding != "auto" else lambda sample: ask_encoding(sample, context)
-    if not is_binary(first_bytes, request.text_rule, request.encoding, whole=is_whole, ask=ask):
-        return kinds.TEXT
-    return kinds.DATA if kinds.DATA.is_one_of(request.documents) else kinds.BINARY

@@ -209,13 +209,18 @@ def detect(first_bytes: bytes, name: str) -> Kind | None:
     """
     if not first_bytes:
         return None
-    suffix = name[name.rfind(".") :].lower() if "." in name else ""
+    suffix = suffix_of(name)
     held = container(first_bytes)
     match = _match(_rows_of(held, False), first_bytes, suffix)
     if match is None and (suffix not in TEXT_SUFFIXES or is_binary(first_bytes)):
         of_plugins: list[Kind] = [plugin.row for plugin in installed()]
         match = _match([row for row in of_plugins if held in ("", row.container)], first_bytes, suffix)
     return match or _match(_rows_of("", True), first_bytes, suffix)
+
+
+def suffix_of(name: str) -> str:
+    """Return what follows the last dot of a name, in lower case and with the dot; "" without one."""
+    return name[name.rfind(".") :].lower() if "." in name else ""
 
 
 @cache

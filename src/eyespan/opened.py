@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from eyespan import kinds
 from eyespan.context import DEADLINE_SECONDS, CallContext
-from eyespan.errors import UNLOADED, Internal, ReadError, SystemFailure, Unreadable, log_failure, short_of
+from eyespan.errors import UNLOADED, Binary, Internal, ReadError, SystemFailure, Unreadable, log_failure, short_of
 from eyespan.escape import written_path
 from eyespan.guard.paths import as_relative
 from eyespan.kinds import Kind
+from eyespan.lines.binary import is_binary
 from eyespan.model import MIB, CharRange, Document, DocumentOptions, Facts, Part, ReadRequest, Selection, TotalRule
 from eyespan.policy import Policy
 from eyespan.source import Source, close_fd, spool
@@ -49,20 +50,24 @@ class Opened:
     an abandoned operation closes the file when it returns.
     """
 
-    __slots__ = (*("_first_facts", "_outline", "_thread", "context", "kind", "observer", "policy", "request"), "source")
+    __slots__ = (
+        *("_first_facts", "_kind", "_outline", "_thread", "context", "observer", "policy", "request"),
+        "source",
+    )
 
     def __init__(
         self,
         source: Source,
         request: ReadRequest,
-        kind: Kind,
+        kind: Kind | None,
         policy: Policy,
         context: CallContext,
         thread: Thread | None = None,
     ) -> None:
+        """`kind=None`: it is detected when it is asked for, in the calling thread."""
         self.source = source
         self.request = request
-        self.kind = kind
+        self._kind = kind
         self.policy = policy
         self.observer: Callable[[ReadRequest, Document], None] | None = None
         """Called with each document that is read."""
@@ -70,6 +75,17 @@ class Opened:
         self._thread = thread
         self._outline: Outline | None = None
         self._first_facts: Facts | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """Return the kind of the file for its request. Raises: ReadError; Binary, if the request refuses it."""
+        if self._kind is None:
+            try:
+                self._kind = kind_of(self.source, self.request, self.context)
+            except ReadError as error:
+                error.path, error.relative = self.source.asked, self.source.path
+                raise
+        return self._kind
 
     @property
     def facts(self) -> Facts:
@@ -338,6 +354,29 @@ class Opened:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def kind_of(source: Source, request: ReadRequest, context: CallContext) -> Kind:
+    """Return the kind of a file for this request. Raises: Binary, if the request refuses it."""
+    first_bytes = source.first_bytes
+    if request.member and getattr(source, "directory", None) is not None:
+        return kinds.ARCHIVE  # an office file is listed too, if a directory in it is named
+    if request.documents or request.refuses:
+        kind = kinds.detect(first_bytes, source.name)
+        if kind is not None:
+            if kind.name in request.refuses:
+                raise Binary(source.asked, kind=kind.name)
+            if kind.is_one_of(request.documents):
+                return kind
+        if kinds.BINARIES in request.refuses:
+            kind = kinds.detect(first_bytes, "")
+            if kind is not None and not kind.is_text:
+                return kinds.BINARY
+    is_whole = len(first_bytes) >= source.size_bytes
+    ask = None if request.encoding != "auto" else lambda sample: ask_encoding(sample, context)
+    if not is_binary(first_bytes, request.text_rule, request.encoding, whole=is_whole, ask=ask):
+        return kinds.TEXT
+    return kinds.DATA if kinds.DATA.is_one_of(request.documents) else kinds.BINARY
 
 
 class Thread:

@@ -5,6 +5,7 @@ Nothing here looks at names. A signature is a function that returns True if the 
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from eyespan.model import SNIFF_BYTES
 Signature = Callable[[bytes], bool]
 
 _ZIP_HEADER = b"PK\3\4"
+DECODED_BYTES = 16 * 1024
+"""What is decoded at a time to find out if bytes are valid: new memory takes longer than decoding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +70,19 @@ def _has_member(first_bytes: bytes, directory: bytes) -> bool:
 def is_binary(first_bytes: bytes) -> bool:
     """Return True if the first bytes are no text in UTF-8. Letters that begin files of a format may begin texts too."""
     sample = first_bytes[:SNIFF_BYTES]
-    if b"\0" in sample:
-        return True
+    return b"\0" in sample or not (sample.isascii() or is_utf8(sample))
+
+
+def is_utf8(sample: bytes) -> bool:
+    """Return True if bytes are valid UTF-8, but for the end of their last character."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        sample.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return error.reason != "unexpected end of data" or error.end != len(sample)
-    return False
+        for at in range(0, len(sample), DECODED_BYTES):
+            decoder.decode(sample[at : at + DECODED_BYTES])
+    except UnicodeDecodeError:
+        return False
+    # The sample may end within a character, which proves nothing about the rest.
+    return decoder.getstate()[0] != sample
 
 
 # --- images ----------------------------------------------------------------------------------------------------------

@@ -356,8 +356,9 @@ def test_a_search_with_too_many_matches_states_where_it_stopped(directory, eyesp
     assert eyespan("read", "src?needle") == (
         0,
         "==> src/a <==\n     1\tneedle\n",
-        "eyespan: src?needle: stopped at src/b\n",
+        "eyespan: src?needle: files 1-1 were searched, up to src/b; src:2-?needle continues\n",
     )
+    assert eyespan("read", "src:2-?needle") == (0, "==> src/b <==\n     1\tneedle\n", "")
 
 
 def test_read_states_that_the_end_of_a_symbol_may_be_wrong(directory, eyespan):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from eyespan import Workspace
 from eyespan.lines import encodings
-from eyespan.lines.encodings import Encoding, Transcoder, canonical_name, choose, transcode
+from eyespan.lines.encodings import Encoding, Transcoder, canonical_name, choose
 from tests.sizes import examples, size
 
 ALPHABETS = {
@@ -30,6 +30,12 @@ ALPHABETS = {
     "euc_kr": "a한글漢",
 }
 NAMES = tuple(ALPHABETS)
+
+
+def transcode(data, encoding):
+    """Return a whole text in UTF-8, and how many pieces of it could not be decoded."""
+    transcoder = Transcoder(encoding)
+    return transcoder.feed(data, final=True), transcoder.replaced
 
 
 @pytest.mark.parametrize(

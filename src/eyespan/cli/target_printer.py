@@ -164,7 +164,7 @@ class _Argument:
             is_directory = getattr(failure, "what", "") == "directory"
             if is_directory and target == Target(target.path):
                 return lambda headed: self._list(target.path, name, headed)
-            if target.pattern and target.piece is None and (is_directory or "*" in target.path):
+            if target.pattern and (is_directory or "*" in target.path):
                 return lambda _: self._search(target)
             raise
         selected = selected_parts(opened, target, needs_numbers=self._reader.needs_numbers)
@@ -225,32 +225,24 @@ class _Argument:
         """Show the lines that match in the files of a directory or of a pattern. Raises: ReadError."""
         from eyespan.dialects.native import searches
 
-        path = target.path.rstrip("/") or "/"
-        below = searches.files_like if "*" in path else searches.files_below
-        context = self._context
-        end = context.now() + searches.MAX_SECONDS
-        count = 0
+        below = searches.files_like if "*" in target.path else searches.files_below
         unread: list[str] = []
-        for one in below(path, self._engine, context, unread):
-            if context.now() > end or count >= searches.MAX_MATCHING_FILES:
-                print_note(write_target(target), f"stopped at {one.path}")
-                break
-            context.check()
-            try:
-                with self._open(one) as opened:
-                    if opened.kind.is_text:
-                        parts = selected_parts(opened, replace(one, pattern=target.pattern))
-                        self._write(parts, one.path, True, opened)
-                        count += 1
-            except (errors.Cancelled, errors.TimedOut):
-                raise
-            except (errors.Binary, errors.NotFound, errors.NoMatch, errors.PolicyDenied):
-                continue
-            except errors.ReadError:
-                unread.append(one.path)
-        for note in searches.note_on_unread(unread):
+
+        def read(one: Target) -> bool:
+            with self._open(one) as opened:
+                if not opened.kind.is_text:
+                    raise errors.Binary(one.path, kind=opened.kind.name)
+                try:
+                    self._write(selected_parts(opened, replace(one, pattern=target.pattern)), one.path, True, opened)
+                except errors.NoMatch:
+                    return False
+            return True
+
+        inner = below(target.path, self._engine, self._context, unread)
+        found = searches.search_files(target, inner, read, unread, self._context)
+        for note in found.notes:
             print_note(write_target(target), note)
-        if not count:
+        if not found.matching:
             raise errors.NoMatch(target.path, pattern=target.pattern)
 
     def _write(self, parts: Iterator[tuple[str, Part]], name: str, headed: bool, opened: Opened | None = None) -> None:

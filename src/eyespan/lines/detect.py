@@ -18,6 +18,7 @@ from eyespan.errors import Missing, shortage
 from eyespan.lines.declared import SUPERSETS, codec, declared
 from eyespan.lines.encodings import UNSURE, Encoding, by_bom, canonical_name, is_text_after_bom, wide_without_bom
 from eyespan.lines.latin import likeliest
+from eyespan.signatures import is_utf8
 
 Ask = Callable[[bytes], tuple[str | None, float]]
 """Returns the encoding of a sample by chardet, None if nothing fits, and its score. Raises: Missing."""
@@ -25,8 +26,6 @@ Ask = Callable[[bytes], tuple[str | None, float]]
 SAMPLE_BYTES = 64 * 1024
 VALID_PER_INVALID = 4
 """With so many valid characters to each invalid byte, a text is UTF-8."""
-DECODED_BYTES = 16 * 1024
-"""What is decoded at a time to find out if bytes are valid: new memory takes longer than decoding."""
 SEARCH_BYTES = 8 * 1024 * 1024
 """The first byte beyond ASCII is searched so far into a file: a few milliseconds."""
 
@@ -150,16 +149,11 @@ def _sample_beyond_ascii(offset: int, read_more: Callable[[int, int], bytes]) ->
     return b""
 
 
-def is_utf8(sample: bytes) -> bool:
-    """Return True if bytes are valid UTF-8, but for the end of their last character."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        for at in range(0, len(sample), DECODED_BYTES):
-            decoder.decode(sample[at : at + DECODED_BYTES])
-    except UnicodeDecodeError:
+def is_plain(data: bytes) -> bool:
+    """Return True if all bytes of a file are its text in UTF-8, as they are: `detect` returns `VALID_UTF8`."""
+    if b"\0" in data:
         return False
-    # The sample may end within a character, which proves nothing about the rest.
-    return decoder.getstate()[0] != sample
+    return _by_escapes(data) is None if data.isascii() else not data.startswith(codecs.BOM_UTF8) and is_utf8(data)
 
 
 def _is_damaged_utf8(sample: bytes) -> bool:

@@ -297,12 +297,6 @@ class Transcoder:
             return "\n".join([line.decode(name, "eyespan-undecoded") for line in lines.split(b"\n")])
 
 
-def transcode(data: bytes, encoding: Encoding) -> tuple[bytes, int]:
-    """Return a whole text in UTF-8, and how many pieces of it could not be decoded."""
-    transcoder = Transcoder(encoding)
-    return transcoder.feed(data, final=True), transcoder.replaced
-
-
 _COUNTED_BYTES = 1 << 16
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import shutil
 import sys
 import tarfile
 import zipfile
@@ -177,6 +178,20 @@ def test_an_archive_and_a_pdf_are_searched(root, call):
     assert "> pdfs/book.pdf:p12:" in pages.text
 
 
+def test_documents_that_are_not_searched_with_other_files_are_noted(tmp_path):
+    shutil.copy(FIXTURES / "pdfs" / "book.pdf", tmp_path)
+    shutil.copy(FIXTURES / "notebooks" / "tides.ipynb", tmp_path)
+    (tmp_path / "a.bin").write_bytes(b"\0\1\2\3")
+    (tmp_path / "a.txt").write_text("harbour\n")
+    reason = "not searched, because documents and archives are searched one by one: book.pdf, tides.ipynb"
+
+    with Workspace(tmp_path) as workspace:
+        texts = [workspace.tool("native").call({"files": f".?{word}"}).text for word in ("harbour", "nothing")]
+
+    assert texts[0].startswith(f"> .?harbour: 1 file of 1 matches\n>note: {reason}\n")
+    assert texts[1] == f"> .?nothing: no line matches in 1 file; {reason}"
+
+
 def test_the_sources_of_drawings_and_tables_are_searched_too(tmp_path):
     (tmp_path / "a.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg">\n<title>harbour</title>\n</svg>\n')
     (tmp_path / "b.csv").write_text("name,size\n" + "boat,1\n" * 400 + "harbour,2\n")
@@ -190,7 +205,7 @@ def test_the_sources_of_drawings_and_tables_are_searched_too(tmp_path):
 
 
 def test_a_search_that_takes_too_long_states_where_it_stopped(root, call, monkeypatch):
-    monkeypatch.setattr("eyespan.dialects.native.searches.MAX_SECONDS", -1.0)
+    monkeypatch.setattr("eyespan.context.CallContext.is_half_over", True)
     monkeypatch.setattr("eyespan.dialects.native.searches.BLOCK_CHARS", 1000)
     (root / "long.txt").write_text("".join(f"line {n}\n" for n in range(1, 1001)))
 
@@ -320,14 +335,18 @@ def test_a_search_that_stops_continues_until_every_file_was_searched(root, call,
     (root / "many").mkdir()
     for number in range(20):
         (root / "many" / f"{number:02}.txt").write_text("needle\n" if number % 2 else "other\n")
+    path, _, pattern = target.partition("?")
 
-    found, following = [], [target]
-    while following:
-        reply = call(following[-1])
-        found += [part["path"] for part in reply.structured["parts"][0]["parts"]]
-        following = reply.facts.get("left_out", [])
+    def found_from(target):
+        found, following = [], [target]
+        while following:
+            reply = call(following[-1])
+            found += [part["path"] for part in reply.structured["parts"][0].get("parts", [])]
+            following = reply.facts.get("left_out", [])
+        return found
 
-    assert found == [f"many/{number:02}.txt" for number in range(1, 20, 2)]
+    assert found_from(target) == [f"many/{number:02}.txt" for number in range(1, 20, 2)]
+    assert found_from(f"{path}:3-18?{pattern}") == [f"many/{number:02}.txt" for number in range(3, 18, 2)]
 
 
 def test_names_of_directories_that_were_searched_are_free_again(root, call_within):

@@ -163,17 +163,10 @@ class Files:
     def __init__(self, engine: Engine, context: CallContext, dialect: Native, documents: frozenset[str]) -> None:
         self.engine = engine
         self.context = context
-        self._suggestions: Suggestions | None = None
+        self.suggestions = Suggestions(engine, context)
         self._encoding = dialect.encoding or "auto"
         self._documents = documents
         self._opened: dict[tuple[str, str, str], Opened] = {}
-
-    @property
-    def suggestions(self) -> Suggestions:
-        """Return the suggestions for wrong paths, made with the first of them."""
-        if self._suggestions is None:
-            self._suggestions = Suggestions(self.engine, self.context)
-        return self._suggestions
 
     def open(self, target: Target) -> Opened:
         """Open the file of a target, or return it if it is open already. Raises: ReadError."""
@@ -192,7 +185,8 @@ class Files:
 
     def close(self, opened: Opened) -> None:
         """Close a file early: nothing more is read from it."""
-        self._opened = {key: one for key, one in self._opened.items() if one is not opened}
+        request = opened.request
+        del self._opened[request.path, request.member, request.revision]
         opened.close()
 
     def __enter__(self) -> Files:

@@ -259,7 +259,7 @@ def joined(document: Document, target: Target) -> tuple[str, list[Content]]:
 
 def search_pages(opened: Opened, target: Target, search: Search, view: View) -> Item:
     """Search the text of pages; each page with a match becomes a part of one item. Raises: ReadError."""
-    from eyespan.dialects.native.searches import SearchItem, no_match, search_text
+    from eyespan.dialects.native.searches import Coverage, SearchItem, no_match, search_text
 
     piece = target.piece if isinstance(target.piece, Pages) else None
     choice = choose(target.path, opened.kind, piece, max_pages=MAX_SEARCHED_PAGES, has_images=False)
@@ -283,7 +283,7 @@ def search_pages(opened: Opened, target: Target, search: Search, view: View) -> 
     if not items:
         words = f"no line matches on {counted(len(numbers), 'page')}" + "".join([f"; {note}" for note in notes[1:]])
         return no_match(asked, search, words)
-    return SearchItem(asked, items, len(numbers), notes, "page")
+    return SearchItem(asked, items, Coverage(len(numbers), notes=notes), "page")
 
 
 class ImageItem:

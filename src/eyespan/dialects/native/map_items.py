@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Sequence
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
 from eyespan import errors, plugins, tokens
 from eyespan.context import CallContext
-from eyespan.dialects.native import own_lines
+from eyespan.dialects.native import own_lines, searches
 from eyespan.dialects.native.items import RowsItem, counted, row_range, rows_after
 from eyespan.engine import Engine
 from eyespan.guard.tree import MAX_FILES
 from eyespan.model import Lines
 from eyespan.selectors import Ranges, Target, write_target
-from eyespan.selectors.globs import PathGlob, split_glob
+from eyespan.selectors.globs import split_glob
 
 if TYPE_CHECKING:
     from eyespan.dialects.native.items import View
@@ -82,12 +83,8 @@ def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -
     Raises: ReadError.
     """
     base, pattern = split_glob(target.path)
-    matches = _matcher(target.path, pattern, context) if pattern not in ("", "**") else None
-    match target.piece:
-        case Ranges((Lines(first, _),)):
-            passed = (first - 1) // MAX_FILES * MAX_FILES
-        case _:
-            passed = 0
+    matches = searches.matcher(target.path, pattern, context) if pattern not in ("", "**") else None
+    passed = (row_range(target, sys.maxsize)[0] - 1) // MAX_FILES * MAX_FILES
     numbers = count()
 
     def accepts(path: str) -> bool:
@@ -114,14 +111,6 @@ def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -
         reason = "not found so far: there are too many files to look at all; begin with the directory of the file"
         raise errors.Unsearched(errors.NotFound(target.path), reason)
     return map_item(target, found, view, passed)
-
-
-def _matcher(path: str, pattern: str, context: CallContext) -> Callable[[str], bool]:
-    """Return the test of a path by a pattern. Raises: InvalidPath."""
-    try:
-        return PathGlob(pattern, context.check).matches
-    except ValueError as error:
-        raise errors.InvalidPath(path, str(error)) from None
 
 
 def _size(size_bytes: int) -> str:

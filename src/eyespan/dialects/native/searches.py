@@ -8,12 +8,14 @@ one item that holds a text item for each file with a match.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from eyespan import errors, kinds, tokens
-from eyespan.context import DEADLINE_SECONDS, CallContext
+from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.items import (
     LEAST_SHARED_CHARS,
@@ -23,16 +25,18 @@ from eyespan.dialects.native.items import (
     Shown,
     counted,
     part_shown,
+    row_range,
 )
 from eyespan.dialects.native.rows import merged
 from eyespan.dialects.native.text import FileText
 from eyespan.dialects.native.text_items import TextItem, TextPlan, make_item
 from eyespan.dialects.native.wanted import Wanted, line_ranges
 from eyespan.engine import Engine
-from eyespan.lines.detect import VALID_UTF8, detect, is_utf8
+from eyespan.lines.detect import is_plain
 from eyespan.model import CharRange, Document, Lines, Tail
 from eyespan.regex import Pattern, PatternError
 from eyespan.selectors import Ranges, Target, write_target
+from eyespan.selectors.globs import PathGlob, split_glob
 
 if TYPE_CHECKING:
     from eyespan.dialects.native.call import Files
@@ -52,8 +56,7 @@ MAX_MEMBERS = 5000
 MAX_MATCHING_FILES = 100
 MAX_UNREAD = 3
 """The paths that a note lists of what cannot be read."""
-MAX_SECONDS = DEADLINE_SECONDS / 2
-"""The limits of a search. What they leave out is noted."""
+"""The limits of a search, which also stops when half of the time is over. What they leave out is noted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +67,17 @@ class Search:
     pattern: Pattern
     context: CallContext
     """The context of the call, which pays for the text that is searched."""
-    end: float
-    """The time at which the search stops, whatever is left."""
     note: str = ""
     """How the text is searched, if that may surprise."""
 
 
 def compile_search(text: str, context: CallContext) -> Search:
     """Return the search for an expression, or for the text itself if it is none. Raises: Missing."""
-    end = context.now() + MAX_SECONDS
     try:
-        return Search(text, Pattern(text), context, end, _note_on_ascii(text))
+        return Search(text, Pattern(text), context, _note_on_ascii(text))
     except PatternError as error:
         note = f"searched as plain text: as an expression, {error}"
-        return Search(text, Pattern(text, is_literal=True), context, end, note)
+        return Search(text, Pattern(text, is_literal=True), context, note)
 
 
 def _note_on_ascii(text: str) -> str:
@@ -148,7 +148,7 @@ def matching_lines(
                 context.memory.end_loan(before_bytes)
             if not has_more:
                 break
-            if context.now() > search.end:
+            if context.is_half_over:
                 stopped.append(at)
                 return
 
@@ -199,41 +199,53 @@ def no_match(target: Target, search: Search, words: str = "no line matches", fol
 # --- many files ------------------------------------------------------------------------------------------------------
 
 
+@dataclass(slots=True)
+class Coverage:
+    """The files that were searched."""
+
+    searched: int = 0
+    matching: int = 0
+    notes: list[str] = field(default_factory=list)
+    """What was left out."""
+    stopped_at: str = ""
+    """The file before which the search stopped."""
+    following: str = ""
+    """The selector that continues it."""
+
+
+@dataclass(frozen=True, slots=True)
 class SearchItem:
     """The matches in the files of a directory or an archive."""
 
-    def __init__(
-        self,
-        target: Target,
-        items: Sequence[TextItem],
-        searched: int,
-        notes: Sequence[str],
-        noun: str = "file",
-        stopped_at: str = "",
-        following: str = "",
-    ) -> None:
-        self.selector = write_target(target)
-        self._target = target
-        self._items = items
-        self._stopped_at = stopped_at
-        self._following = following
-        files = f"{counted(len(items), noun)} of {searched} {'matches' if len(items) == 1 else 'match'}"
-        self._header = own_lines.header(f"{own_lines.quoted(self.selector)}: {files}")
-        self._notes = [own_lines.note(note) for note in dict.fromkeys(notes) if note]
+    target: Target
+    items: Sequence[TextItem]
+    coverage: Coverage
+    noun: str = "file"
+
+    @property
+    def selector(self) -> str:
+        return write_target(self.target)
+
+    def _lead(self) -> list[str]:
+        files = f"{counted(len(self.items), self.noun)} of {self.coverage.searched}"
+        header = f"{own_lines.quoted(self.selector)}: {files} {'matches' if len(self.items) == 1 else 'match'}"
+        return [
+            own_lines.header(header),
+            *[own_lines.note(note) for note in dict.fromkeys(self.coverage.notes) if note],
+        ]
 
     def need(self) -> int:
-        around = tokens.estimate(own_lines.write([self._header, *self._notes])) + 1
-        return around + sum([item.need() for item in self._items])
+        return tokens.estimate(own_lines.write(self._lead())) + 1 + sum([item.need() for item in self.items])
 
     def show(self, max_tokens: int) -> Shown:
-        lines: list[str] = [self._header, *self._notes]
+        lines = self._lead()
         left: list[str] = []
         parts: list[dict[str, Any]] = []
         room = max_tokens - tokens.estimate(own_lines.write(lines)) - 1
         if self.need() > max_tokens:
             room -= LEFT_TOKENS
-        for at, item in enumerate(self._items):
-            rest = self._items[at + 1 :]
+        for at, item in enumerate(self.items):
+            rest = self.items[at + 1 :]
             listing = sum([tokens.estimate(own_lines.entry(one.selector)) + 1 for one in rest])
             need = item.need()
             if need <= room - listing or (need <= room and not rest):
@@ -247,18 +259,62 @@ class SearchItem:
             left += shown.left
             parts.append(shown.facts)
             room -= tokens.estimate(own_lines.write(shown.lines)) + 1
-        if self._following:
-            left.append(self._following)
+        if self.coverage.following:
+            left.append(self.coverage.following)
         facts: dict[str, Any] = {
-            "path": self._target.path,
+            "path": self.target.path,
             "selector": self.selector,
-            "matches": len(self._items),
+            "matches": len(self.items),
             "parts": parts,
             "lines": sum([part.get("lines", 0) for part in parts]),
         }
-        if self._stopped_at:
-            facts["stopped_at"] = self._stopped_at
+        if self.coverage.stopped_at:
+            facts["stopped_at"] = self.coverage.stopped_at
         return part_shown(lines, facts, left)
+
+
+def search_files(
+    target: Target, inner: Iterator[Target], read: Callable[[Target], bool], unread: list[str], context: CallContext
+) -> Coverage:
+    """Read the files that are searched, from the number of `target` on: `src:5001-?word` passes 5,000 files.
+
+    `read` returns True for a file with a match. A search that stops names the number to continue with. `unread` are
+    the paths of what cannot be read; `inner` may add to it.
+
+    Raises: NotRegular for other parts, Cancelled, TimedOut, and what `inner` raises.
+    """
+    first, last = row_range(target, sys.maxsize)
+    found = Coverage()
+    documents: list[str] = []
+    for number, one in enumerate(islice(inner, first - 1, last), first):
+        if number > first and (found.matching >= MAX_MATCHING_FILES or context.is_half_over):
+            found.stopped_at = write_target(one)
+            left = Lines(number, None if last == sys.maxsize else last - number + 1)
+            found.following = "" if target.member else write_target(replace(target, piece=Ranges((left,))))
+            goes_on = f"; {own_lines.quoted(found.following)} continues" if found.following else ""
+            up_to = own_lines.quoted(found.stopped_at)
+            found.notes.append(f"files {first}-{number - 1} were searched, up to {up_to}{goes_on}")
+            break
+        context.check()
+        try:
+            found.matching += read(one)
+            found.searched += 1
+        except (errors.Cancelled, errors.TimedOut):
+            raise
+        except (errors.ScanLimit, errors.TooMuchMemory):
+            path = own_lines.quoted(write_target(one))
+            found.notes.append(f"{path} is too large to be searched to its end with others")
+        except (errors.NotFound, errors.PolicyDenied):
+            pass  # removed in the meantime
+        except errors.Binary as error:
+            if error.kind not in ("binary", "data", "image"):
+                documents.append(write_target(one))
+        except errors.ReadError:
+            unread.append(write_target(one))
+    found.notes += _note_on(documents, "documents and archives are searched one by one") + _note_on(
+        unread, "it cannot be read"
+    )
+    return found
 
 
 def search_many(
@@ -270,57 +326,27 @@ def search_many(
     unread: list[str],
     more_notes: Sequence[str] = (),
 ) -> Item:
-    """Search the texts that the targets name, from the number of `target` on: `src:5001-?word` passes 5,000 files.
-
-    A search that stops names the number to continue with. `unread` are the paths of what cannot be read; `inner` may
-    add to it.
-
-    Raises: NotRegular for other parts, Cancelled, TimedOut, and what `inner` raises.
-    """
+    """Search the texts that the targets name. Raises: what `search_files` raises."""
     items: list[TextItem] = []
-    notes = [search.note, *more_notes]
-    match target.piece or Ranges((Lines(1, None),)):
-        case Ranges((Lines(first, None),)):
-            pass
-        case _:
-            raise errors.NotRegular(target.path, what="directory")
-    searched = 0
+    whole = replace(target, pattern=search.text)
     left_chars = view.max_chars
-    stopped_at = following = ""
-    for number, one in enumerate(inner, 1):
-        if number < first:
-            continue
-        if number > first and (len(items) >= MAX_MATCHING_FILES or files.context.now() > search.end):
-            stopped_at = write_target(one)
-            rest = replace(target, piece=Ranges((Lines(number, None),)), pattern=search.text)
-            following = "" if target.member else write_target(rest)
-            goes_on = f"; {own_lines.quoted(following)} continues" if following else ""
-            notes.append(f"files {first}-{number - 1} were searched, up to {own_lines.quoted(stopped_at)}{goes_on}")
-            break
-        files.context.check()
-        try:
-            # Files are shown in this order: of those after the budget is spent, little more than the names.
-            item = _search_file(one, search, view, files, max(LEAST_SHARED_CHARS, left_chars))
-        except (errors.Cancelled, errors.TimedOut):
-            raise
-        except (errors.ScanLimit, errors.TooMuchMemory):
-            notes.append(f"{own_lines.quoted(write_target(one))} is too large to be searched to its end with others")
-            continue
-        except (errors.Binary, errors.NotFound, errors.PolicyDenied):
-            continue  # removed in the meantime, or no text
-        except errors.ReadError:
-            unread.append(write_target(one))
-            continue
-        searched += 1
+
+    def read(one: Target) -> bool:
+        nonlocal left_chars
+        # Files are shown in this order: of those after the budget is spent, little more than the names.
+        item = _search_file(one, search, view, files, max(LEAST_SHARED_CHARS, left_chars))
         if item is not None:
             items.append(item)
             left_chars -= item.size_bytes
-    notes += note_on_unread(unread)
-    whole = replace(target, pattern=search.text)
+        return item is not None
+
+    found = search_files(whole, inner, read, unread, files.context)
+    found.notes[:0] = more_notes
     if not items:
-        words = f"no line matches in {counted(searched, 'file')}" + "".join([f"; {note}" for note in notes[1:]])
-        return no_match(whole, search, words, following or None)
-    return SearchItem(whole, items, searched, notes, stopped_at=stopped_at, following=following)
+        words = "; ".join([f"no line matches in {counted(found.searched, 'file')}", *found.notes])
+        return no_match(whole, search, words, found.following or None)
+    found.notes.insert(0, search.note)
+    return SearchItem(whole, items, found)
 
 
 def _search_file(target: Target, search: Search, view: View, files: Files, max_chars: int) -> TextItem | None:
@@ -328,10 +354,11 @@ def _search_file(target: Target, search: Search, view: View, files: Files, max_c
     opened = files.open(target)
     plan: TextPlan | int = 0
     try:
-        if not opened.kind.is_text:
-            raise errors.Binary(target.path)
-        if opened.kind is kinds.TEXT and not _may_match(opened, search.pattern):
+        # The kind is not looked for if no other than a text is likely.
+        if kinds.suffix_of(target.path) in kinds.TEXT_SUFFIXES and not _may_match(opened, search.pattern):
             return None
+        if not opened.kind.is_text:
+            raise errors.Binary(target.path, kind=opened.kind.name)
         quiet = replace(search, note="")
         text = FileText(opened, None, as_text=opened.kind is not kinds.TEXT)
         plan = search_text(TextPlan(target, text, Wanted(is_whole=True), view.style), quiet, view, max_chars)
@@ -358,16 +385,16 @@ def _may_match(opened: Opened, pattern: Pattern) -> bool:
             data = opened.raw(size_bytes + 1)
         except errors.TooMuchMemory:
             return True  # its lines take less, some at a time
-        if len(data) != size_bytes or not (data.isascii() or is_utf8(data)) or detect(data) is not VALID_UTF8:
+        if len(data) != size_bytes or not is_plain(data):
             return True  # also if only a guess could find its encoding
         return next(pattern.matching_lines(data, is_valid=data[-1:].isascii()), None) is not None
 
 
-def note_on_unread(unread: Sequence[str]) -> list[str]:
-    """Return the note on what was not searched, because it cannot be read."""
-    more = f" and {len(unread) - MAX_UNREAD} more" if len(unread) > MAX_UNREAD else ""
-    shown = ", ".join([own_lines.quoted(path) for path in unread[:MAX_UNREAD]])
-    return [f"not searched, because it cannot be read: {shown}{more}"] if unread else []
+def _note_on(paths: Sequence[str], reason: str) -> list[str]:
+    """Return the note on files that were not searched."""
+    more = f" and {len(paths) - MAX_UNREAD} more" if len(paths) > MAX_UNREAD else ""
+    shown = ", ".join([own_lines.quoted(path) for path in paths[:MAX_UNREAD]])
+    return [f"not searched, because {reason}: {shown}{more}"] if paths else []
 
 
 def files_below(path: str, engine: Engine, context: CallContext, unread: list[str]) -> Iterator[Target]:
@@ -384,15 +411,18 @@ def files_below(path: str, engine: Engine, context: CallContext, unread: list[st
             unread.append(f"{lead}{below}/")
 
 
-def files_like(path: str, engine: Engine, context: CallContext, unread: list[str]) -> Iterator[Target]:
-    """Yield the files that a path with `*` matches, as `files_below` does. Raises: ReadError."""
-    from eyespan.selectors.globs import PathGlob, split_glob
-
-    base, glob = split_glob(path)
+def matcher(path: str, pattern: str, context: CallContext) -> Callable[[str], bool]:
+    """Return the test of a path by a pattern. Raises: InvalidPath."""
     try:
-        matches = PathGlob(glob, context.check).matches
+        return PathGlob(pattern, context.check).matches
     except ValueError as error:
         raise errors.InvalidPath(path, str(error)) from None
+
+
+def files_like(path: str, engine: Engine, context: CallContext, unread: list[str]) -> Iterator[Target]:
+    """Yield the files that a path with `*` matches, as `files_below` does. Raises: ReadError."""
+    base, glob = split_glob(path)
+    matches = matcher(path, glob, context)
     lead = "" if base in ("", ".") else f"{base.rstrip('/')}/"
     for target in files_below(base or ".", engine, context, unread):
         if matches(target.path.removeprefix(lead)):
