@@ -40,7 +40,7 @@ SERVER = f"""{DECODER}
     rt_sigtimedwait sched_getparam sched_getscheduler sendmmsg sendmsg sendto setitimer setpgid setrlimit setsid
     setsockopt shutdown socketpair stat statfs statx tgkill tkill umask unlink unlinkat vfork wait4 waitid
 """
-NETWORK = f"{SERVER} bind connect socket"
+NETWORK = f"{SERVER} connect socket"
 PROFILES = {
     "decoder": (DECODER, decoder.job_filter),
     "server": (SERVER, lambda machine: server.server_filter(machine, has_network=False)),
@@ -173,6 +173,12 @@ REFUSED_ARGUMENTS = [
     ("server with a network", "socket", (1, 2, 0, 0, 0, 0)),  # AF_UNIX
     ("server with a network", "socket", (17, 3, 0, 0, 0, 0)),  # AF_PACKET
     ("server with a network", "socket", (40, 1, 0, 0, 0, 0)),  # AF_VSOCK
+    ("server with a network", "socket", (16, 3, 12, 0, 0, 0)),  # AF_NETLINK
+    ("server with a network", "socket", (2, 3, 6, 0, 0, 0)),  # SOCK_RAW
+    ("server with a network", "socket", (2, 1, 262, 0, 0, 0)),  # MPTCP
+    ("server with a network", "sendto", (3, 1, 1, 0x20004000, 1, 16)),  # MSG_FASTOPEN
+    ("server with a network", "sendmsg", (3, 1, 0x20000000, 0, 0, 0)),
+    ("server with a network", "sendmmsg", (3, 1, 1, 0x20000000, 0, 0)),
 ]
 ALLOWED_ARGUMENTS = [
     ("decoder", "clone", (0x003D0F00, 0, 0, 0, 0, 0)),  # as the C library makes a thread
@@ -183,7 +189,10 @@ ALLOWED_ARGUMENTS = [
     ("server", "ioctl", (3, 0x5421, 1, 0, 0, 0)),  # FIONBIO
     ("server", "fcntl", (3, 4, 0x800, 0, 0, 0)),
     ("server", "socketpair", (1, 0x80005, 0, 0, 0, 0)),  # SOCK_SEQPACKET | SOCK_CLOEXEC
-    ("server with a network", "socket", (2, 1, 0, 0, 0, 0)),
+    ("server with a network", "socket", (2, 0x80001, 6, 0, 0, 0)),  # TCP, with SOCK_CLOEXEC
+    ("server with a network", "socket", (10, 0x80802, 0, 0, 0, 0)),  # DNS
+    ("server with a network", "sendto", (3, 1, 1, 0x4000, 0, 0)),  # MSG_NOSIGNAL
+    ("server with a network", "sendmmsg", (3, 1, 2, 0x4000, 0, 0)),
 ]
 
 

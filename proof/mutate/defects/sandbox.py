@@ -42,8 +42,8 @@ DEFECTS = (
     Defect(
         name="a server with an issuer makes local sockets",
         file=f"{SRC}/sandbox/server.py",
-        old='Check("socket", 0, "one of", (2, 10, 16))',
-        new='Check("socket", 0, "one of", (1, 2, 10, 16))',
+        old='Check("socket", 0, "one of", (2, 10))',
+        new='Check("socket", 0, "one of", (1, 2, 10))',
         tests=MODEL,
     ),
     Defect(
@@ -149,6 +149,27 @@ DEFECTS = (
         file=f"{SRC}/sandbox/server.py",
         old="(*ALLOWED, *NETWORK), (*CHECKS, *NETWORK_CHECKS))",
         new="(*ALLOWED, *NETWORK), CHECKS)",
+        tests=MODEL,
+    ),
+    Defect(
+        name="a server with a network connects by fast open",
+        file=f"{SRC}/sandbox/server.py",
+        old='(("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3))',
+        new='(("sendmsg", 2), ("sendmmsg", 3))',
+        tests=f"{SERVER} -k issuer_stays",
+    ),
+    Defect(
+        name="a server with a network connects by MPTCP",
+        file=f"{SRC}/sandbox/server.py",
+        old='    Check("socket", 2, "one of", (0, 6, 17)),  # TCP and UDP: Landlock checks no port of MPTCP\n',
+        new="",
+        tests=f"{SERVER} -k issuer_stays",
+    ),
+    Defect(
+        name="a server with a network makes raw sockets",
+        file=f"{SRC}/sandbox/server.py",
+        old="2, 0x802, 0x80002, 0x80802)),",
+        new="2, 0x802, 0x80002, 0x80802, 3)),",
         tests=MODEL,
     ),
     # --- Landlock and the process ---

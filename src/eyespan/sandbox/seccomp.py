@@ -87,9 +87,6 @@ _TABLE = {
     "new sockets": """
         socket 41 198, connect 42 203
     """,
-    "named sockets": """
-        bind 49 200
-    """,
     "threads by structure": """
         clone3 435 435
     """,

@@ -14,7 +14,8 @@
 It is the second line of defence: the guard refuses first, and its promises do not depend on this. Each layer is tried
 on its own. `enter` reports which are up and why the others are not, and the server runs without those.
 
-Not covered: `stat` and the names of links (Landlock does not check those), UDP if an issuer is set, and descriptors
+Not covered: `stat` and the names of links (Landlock does not check those), UDP and listening on a port of the system's
+choice if an issuer is set, programs in memory of their own (`memfd_create`; they stay in the sandbox), and descriptors
 that are already open (of /proc only the mount table, kept open by `guard.mounts` to be read again).
 """
 
@@ -45,7 +46,7 @@ ALLOWED = (
     *("files", "written files", "processes", "a decoder's sandbox", "pipes and events", "open sockets"),
 )
 """The groups of calls that the server needs, the start of the worker included."""
-NETWORK = ("new sockets", "named sockets")
+NETWORK = ("new sockets",)
 """The groups that it needs as well to reach an OAuth issuer."""
 _NAMESPACES = 0x7E020080
 """The flags of clone that make namespaces."""
@@ -63,7 +64,11 @@ CHECKS = (
     Check("socketpair", 1, "one of", (1, 0x801, 0x80001, 0x80801, 5, 0x805, 0x80005, 0x80805)),
 )
 NETWORK_CHECKS = (
-    Check("socket", 0, "one of", (2, 10, 16)),  # AF_INET, AF_INET6, AF_NETLINK: a name is looked up
+    Check("socket", 0, "one of", (2, 10)),  # AF_INET, AF_INET6
+    Check("socket", 1, "one of", (1, 0x801, 0x80001, 0x80801, 2, 0x802, 0x80002, 0x80802)),  # SOCK_STREAM, SOCK_DGRAM
+    Check("socket", 2, "one of", (0, 6, 17)),  # TCP and UDP: Landlock checks no port of MPTCP
+    # MSG_FASTOPEN connects to a port that Landlock does not check.
+    *[Check(call, at, "has no bit", (0x20000000,)) for call, at in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3))],
 )
 
 # To resolve an issuer's name and to verify its certificate.
