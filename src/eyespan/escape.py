@@ -174,4 +174,4 @@ def encode_json(quoted: str) -> bytes:
 
 def plural(count: int, noun: str, plural_noun: str = "") -> str:
     """Return a count with its noun."""
-    return f"{count} {noun if count == 1 else plural_noun or f'{noun}s'}"
+    return f"{count:,} {noun if count == 1 else plural_noun or f'{noun}s'}"

@@ -184,6 +184,11 @@ def test_the_version_has_three_spellings(word, eyespan):
         (["read", "--no-numbrs", "x"], "read has no option --no-numbrs; did you mean --no-numbers?"),
         (["serve", "--http", "--timeout=3"], "--http needs a value: --http HOST:PORT"),
         (["manual", "extra"], "manual takes no argument 'extra'"),
+        (["read", "--lines", "1-3", "x"], "read has no option --lines. Try: eyespan read --help"),
+        (["--set", "a=1", "call", "forge"], "--set stands after the command: eyespan call ... --set ..."),
+        (["call", "forge", ""], "call needs the arguments of the tool as one JSON object. Try: eyespan call --help"),
+        (["view", "nowhere"], "eyespan: a root must be an existing directory: "),
+        (["export", "x", "--to", "nowhere/x.jsonl"], "--to nowhere/x.jsonl: there is no directory nowhere"),
     ],
 )
 def test_a_wrong_command_line_is_refused_by_name_with_the_way_out(words, message, eyespan):

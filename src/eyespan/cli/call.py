@@ -58,10 +58,12 @@ def main(arguments: Arguments) -> int:
     if len(rest) > 1:
         raise UsageError("call takes one JSON object; put it in quotes")
     text = rest[0] if rest and rest[0] != "-" else sys.stdin.buffer.read().decode("utf-8", "replace")
+    if not text.strip():
+        raise UsageError("call needs the arguments of the tool as one JSON object. Try: eyespan call --help")
     try:
         given = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"the arguments are not JSON: {error}") from None
+        raise UsageError(f"the arguments are not JSON, which a shell wants in single quotes: {error}") from None
     reply = tool.call(given)
     _write(reply_json(reply))
     return 1 if reply.is_error else 0

@@ -91,6 +91,8 @@ def _run_command(argv: list[str], process: Process | None) -> int:
         parser.parse(words if not name else [])
         print(parser.format_help(), end="")
         return 0 if name else 2
+    if name.startswith("-") and (command := next((word for word in words if word in COMMANDS), "")):
+        raise UsageError(f"{name} stands after the command: eyespan {command} ... {name} ...")
     if name not in COMMANDS and (_names_file(name) or (name.startswith("-") and any(map(_names_file, words)))):
         name, words = "read", [name, *words]
     if name not in COMMANDS:
@@ -113,9 +115,10 @@ def _run_command(argv: list[str], process: Process | None) -> int:
 
 
 def _names_file(name: str) -> bool:
-    """Return True for a word that is no command but a file, as in `eyespan FILE`."""
-    is_like_one = any(mark in name for mark in "/.:?@!") or os.path.lexists(name)
-    return is_like_one and not name.startswith("-")
+    """Return True for a word that is no command but a file or standard input, as in `eyespan FILE`."""
+    if name.startswith("-"):
+        return name == "-" or name.startswith("-:")
+    return any(mark in name for mark in "/.:?@!") or os.path.lexists(name)
 
 
 def _unknown_command(name: str) -> str:

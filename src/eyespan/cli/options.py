@@ -119,8 +119,9 @@ def add_common_options(parser: Parser) -> None:
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Return the end of a sentence about a wrong name: "; did you mean --root?", or a full stop."""
-    near = nearest(name, [long for long in known if len(long) > 2], most=1)
-    return f"; did you mean {near[0]}?" if near else "."
+    by_word = {one.lstrip("-"): one for one in known if len(one) > 2}
+    near = nearest(name.lstrip("-"), by_word, most=1)
+    return f"; did you mean {by_word[near[0]]}?" if near else "."
 
 
 # --- converters ----------------------------------------------------------------------------------------------------
@@ -276,4 +277,4 @@ class Arguments:
         except (BadConfig, TimeoutError) as error:
             raise UsageError(visible(str(error))) from None
         except (OSError, ValueError) as error:
-            raise UsageError(f"--root: {in_plain_words(error)}") from None
+            raise UsageError(in_plain_words(error)) from None

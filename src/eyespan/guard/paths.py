@@ -60,7 +60,7 @@ def check(path: str) -> None:
     if colon > 0:
         lower = path[: colon + 1].lower()
         if lower in _SCHEMES or (path.startswith("//", colon + 1) and _is_scheme(path[:colon])):
-            raise InvalidPath(path, "a path is expected, not a URI")
+            raise InvalidPath(path, "a path is expected, not a URI; web servers and buckets are read as roots (--root)")
         if colon == 1 and path[0].isalpha() and path[0].isascii() and path[2:3] in ("", "/", "\\"):
             raise InvalidPath(path, "a drive letter is not part of a path here")
     if path.startswith("\\\\"):

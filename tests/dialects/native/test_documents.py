@@ -227,12 +227,12 @@ def test_tables_are_described_with_some_rows(tables):
     assert "## table users, 300 rows" in tables("app.sqlite").text
     assert "| 40 | n39 |" in tables("app.sqlite:users", budget=2000).text
     assert "no table 'nobody'; there is 'users'" in tables("app.sqlite:nobody").text
-    assert "Parquet, 2 columns, 1000 rows" in tables("data.parquet").text
+    assert "Parquet, 2 columns, 1,000 rows" in tables("data.parquet").text
 
 
 def test_a_csv_file_is_described_and_by_lines_it_is_a_text(tables):
     described = tables("big.csv")
-    assert "CSV, 2 columns, 2000 rows" in described.text
+    assert "CSV, 2 columns, 2,000 rows" in described.text
     assert described.text.startswith("> big.csv:rows 1-2000:1-")
     assert tables("big.csv:rows 1-2000").text == described.text
     assert body(tables("big.csv:100-101")) == "100\t98,n98\n101\t99,n99"

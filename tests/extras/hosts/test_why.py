@@ -223,7 +223,7 @@ def test_the_report_for_a_person_lists_files(tmp_path, eyespan):
     code, out, _ = eyespan("why", transcript)
 
     assert code == 0
-    assert out.startswith("1 reads in 1 transcripts (Claude Code)\n")
+    assert out.startswith("1 read in 1 transcript (Claude Code)\n")
     assert str(tmp_path / "a.py") in out
 
 
@@ -233,7 +233,27 @@ def test_a_file_without_reads_is_an_error(tmp_path, eyespan):
     code, out, err = eyespan("why", str(tmp_path / "a.jsonl"))
 
     assert (code, out) == (1, "")
-    assert err == "eyespan why: no reads found: their records are of no known host\n"
+    assert err == "eyespan why: no reads found: no file is a transcript of Claude Code, Codex, Gemini CLI\n"
+
+
+def test_without_a_transcript_those_in_the_home_directory_are_read(tmp_path, eyespan, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    missing = eyespan("why")
+    (tmp_path / "a.py").write_text("x = 1\n")
+    (tmp_path / ".claude" / "projects" / "one").mkdir(parents=True)
+    written(
+        tmp_path / ".claude" / "projects" / "one" / "a.jsonl",
+        claude_code(tmp_path, tmp_path / "a.py", {}, "1\tx = 1\n"),
+    )
+
+    code, out, _ = eyespan("why")
+
+    message = (
+        "eyespan: no transcripts in ~/.claude/projects, ~/.codex/sessions, ~/.gemini/tmp. Name one: eyespan why PATH\n"
+    )
+    assert missing == (2, "", message)
+    assert code == 0
+    assert out.startswith("1 read in 1 transcript (Claude Code)\n")
 
 
 def test_a_missing_transcript_is_an_error(tmp_path, eyespan):

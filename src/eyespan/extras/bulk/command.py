@@ -11,7 +11,7 @@ from glob import escape
 from typing import TYPE_CHECKING, Any
 
 from eyespan.cli.options import Arguments, Parser, UsageError, text, whole_number
-from eyespan.escape import in_plain_words, plural
+from eyespan.escape import in_plain_words, plural, visible
 from eyespan.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -80,14 +80,13 @@ def main(arguments: Arguments) -> int:
     from eyespan.extras.bulk.export import export_lines, export_table, write_lines
     from eyespan.extras.bulk.reading import MAX_BYTES, Options
 
-    to = arguments.values.get("to")
+    values = arguments.values
+    to = values.get("to")
     if not arguments.operands:
         raise UsageError("export needs a file, a directory or a pattern. Try: eyespan export --help")
     if not to:
         raise UsageError("export needs --to FILE. Try: eyespan export --help")
-    jobs = arguments.values.get("jobs", 1)
-    workers = jobs if jobs > 1 else 0
-    values = arguments.values
+    jobs = values.get("jobs", 1)
     options = Options(values.get("max_bytes", MAX_BYTES), values.get("chunk", 0), values.get("document", False))
     if 0 < options.chunk_tokens < MIN_TOKENS:
         raise UsageError(f"--chunk must be at least {MIN_TOKENS}")
@@ -97,8 +96,10 @@ def main(arguments: Arguments) -> int:
         raise UsageError(f"--exclude: {error}") from None
     if to != "-" and not to.endswith((".jsonl", ".parquet")):
         raise UsageError(f"--to must end in .jsonl or .parquet, or be -, not {to!r}")
+    if not os.path.isdir(os.path.dirname(to) or "."):
+        raise UsageError(f"--to {visible(to)}: there is no directory {visible(os.path.dirname(to))}")
     progress = _Progress(workspace, arguments.operands, is_on=to != "-" and sys.stderr.isatty())
-    more: dict[str, Any] = {"workers": workers, "options": options, "on_progress": progress}
+    more: dict[str, Any] = {"workers": jobs if jobs > 1 else 0, "options": options, "on_progress": progress}
     try:
         if to == "-":
             report = write_lines(workspace, arguments.operands, sys.stdout.buffer, **more)
@@ -113,11 +114,9 @@ def main(arguments: Arguments) -> int:
         return 1
     progress.clear()
     if to != "-":
-        print(
-            f"{to}: {report.files:,} files, {report.records:,} records, {report.errors:,} errors, "
-            f"{report.kept:,} unchanged, {os.path.getsize(to):,} bytes",
-            file=sys.stderr,
-        )
+        counts = ((report.files, "file"), (report.records, "record"), (report.errors, "error"))
+        found = ", ".join([plural(number, noun) for number, noun in counts])
+        print(f"{to}: {found}, {report.kept:,} unchanged, {os.path.getsize(to):,} bytes", file=sys.stderr)
     return _report_unsearched(report)
 
 
@@ -133,7 +132,7 @@ def _report_unsearched(report: ExportReport) -> int:
         print(f"eyespan: {one}", file=sys.stderr)
     if report.unsearched:
         count = plural(len(report.unsearched), "target or directory", "targets or directories")
-        print(f"eyespan: not complete: {count} not read, {report.errors:,} errors in all", file=sys.stderr)
+        print(f"eyespan: not complete: {count} not read, {plural(report.errors, 'error')} in all", file=sys.stderr)
     return 1 if report.unsearched else 0
 
 

@@ -9,7 +9,7 @@ COMMANDS = {
         "DIALECT", "print the tool definition of a dialect, for a host", "eyespan.extras.hosts.schema_command"
     ),
     "setup": Command("[HOST]", "add eyespan to a host's configuration", "eyespan.extras.hosts.setup_command"),
-    "why": Command("TRANSCRIPT...", "show what the reads of a host cost", "eyespan.extras.hosts.why"),
+    "why": Command("[TRANSCRIPT...]", "show what the reads of a host cost", "eyespan.extras.hosts.why"),
 }
 TRANSCRIPT_REPORT = "eyespan.extras.hosts.why:LiveReport"
 """The report that the page shows."""

@@ -17,6 +17,8 @@ from typing import Any
 
 from eyespan.dialects.forms import COUNT_FIELDS, FIRST_FIELDS, PATH_FIELDS, is_line
 
+PLACES = ("~/.claude/projects", "~/.codex/sessions", "~/.gemini/tmp")
+"""Where hosts keep their transcripts."""
 MAX_LINE_BYTES = 64 << 20
 """A longer line of a transcript is passed over."""
 READ_TOOLS = {"Read", "read_file", "ReadFile", "read", "view", "read_text_file"}
@@ -58,7 +60,7 @@ def _session(file: Path) -> Transcript:
     session = Transcript(str(file))
     calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for record in _records(file):
-        for name, takes in _FORMS.items():
+        for name, takes in FORMS.items():
             if takes(record, session, calls):
                 session.host = session.host or name
                 session.records += 1
@@ -136,7 +138,7 @@ def _gemini(record: Mapping[str, Any], session: Transcript, calls: _Calls) -> bo
     return True
 
 
-_FORMS = {"Claude Code": _claude_code, "Codex": _codex, "Gemini CLI": _gemini}
+FORMS = {"Claude Code": _claude_code, "Codex": _codex, "Gemini CLI": _gemini}
 
 
 def _at(value: Any, *keys: str) -> Any:

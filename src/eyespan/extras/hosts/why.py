@@ -12,23 +12,24 @@ from dataclasses import dataclass, field
 from threading import Thread
 from typing import Any
 
-from eyespan.cli.options import Arguments, Parser, UsageError, whole_number
+from eyespan.cli.options import Arguments, Parser, UsageError
 from eyespan.dialects import dialect_names
 from eyespan.dialects.forms import arguments_of, path_field, read_on
-from eyespan.escape import in_plain_words, visible
-from eyespan.extras.hosts.transcripts import HostRead, Transcript, sessions
+from eyespan.escape import in_plain_words, plural, visible
+from eyespan.extras.hosts.transcripts import FORMS, PLACES, HostRead, Transcript, sessions
 from eyespan.tokens import estimate
 from eyespan.tool import Tool
 from eyespan.workspace import Workspace
 
 HELP = """\
-usage: eyespan why TRANSCRIPT... [options]
+usage: eyespan why [TRANSCRIPT...] [options]
 
 Shows what the reads of a host's transcript cost, how much of that the model
 already had, and what the same lines of today's files cost in each dialect, in
 as many calls as it needs.
 
-  eyespan why ~/.claude/projects/my-project      Claude Code, all sessions
+  eyespan why                                    all of the three hosts below
+  eyespan why ~/.claude/projects/my-project      Claude Code, one project
   eyespan why ~/.codex/sessions/2026             Codex
   eyespan why ~/.gemini/tmp/*/chats --json       Gemini CLI, as JSON
   eyespan view --why ~/.claude/projects          the same in the browser
@@ -39,6 +40,8 @@ estimates. Exit status: 0; 1 if a transcript cannot be read or has no reads.
 """
 _NUMBERED = re.compile(r"\s*(\d+)\s?[\t:|→]")
 """A line of an answer that begins with its number."""
+MAX_LISTED = 20
+"""Files that the report for a person lists."""
 MAX_CALLS = 50
 """Calls of one dialect for one read."""
 
@@ -46,18 +49,16 @@ MAX_CALLS = 50
 def add_options(parser: Parser) -> None:
     """Add the options of the command."""
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    parser.add_argument(
-        "--files", metavar="N", type=whole_number(1000), help="how many of the costliest files are listed (default: 10)"
-    )
 
 
 def main(arguments: Arguments) -> int:
     """Print the report."""
-    if not arguments.operands:
-        raise UsageError("why needs a transcript or a directory of them. Try: eyespan why --help")
+    paths = list(arguments.operands) or [one for one in PLACES if os.path.isdir(os.path.expanduser(one))]
+    if not paths:
+        raise UsageError(f"no transcripts in {', '.join(PLACES)}. Name one: eyespan why PATH")
     report = WhyReport()
     try:
-        for session in sessions(list(arguments.operands)):
+        for session in sessions(paths):
             _show_progress(session)
             report.add(session, arguments)
     except OSError as error:
@@ -66,11 +67,12 @@ def main(arguments: Arguments) -> int:
     finally:
         _show_progress(None)
     if not report.reads:
-        known = "their records are of no known host" if not report.hosts else "none of their calls reads a file"
+        known = (
+            f"no file is a transcript of {', '.join(FORMS)}" if not report.hosts else "none of their calls reads a file"
+        )
         print(f"eyespan why: no reads found: {known}", file=sys.stderr)
         return 1
-    most = arguments.values.get("files", 10)
-    print(json.dumps(report.as_json(), indent=2) if arguments.values.get("json") else "\n".join(report.lines(most)))
+    print(json.dumps(report.as_json(), indent=2) if arguments.values.get("json") else "\n".join(report.lines()))
     return 0
 
 
@@ -101,10 +103,8 @@ class LiveReport:
         try:
             for session in sessions(self._paths):
                 self._report.add(session, self._arguments)
-        except OSError as failure:
+        except (OSError, UsageError) as failure:
             self._error = in_plain_words(failure)
-        except UsageError as failure:
-            self._error = str(failure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class WhyReport:
 
     def add(self, session: Transcript, arguments: Arguments) -> None:
         """Count the reads of a session."""
-        self.transcripts += 1
+        self.transcripts += session.records > 0
         self.hosts |= {session.host} - {""}
         shown = HeldLines()
         again = _Again.of(session, arguments) if session.reads else None
@@ -170,11 +170,12 @@ class WhyReport:
             "files": dict(sorted(files.items(), key=lambda item: -item[1]["tokens"])),
         }
 
-    def lines(self, most_files: int) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
         """Yield the report for a person."""
         all_reads = self.as_json()
         compared, files, tokens, held = [all_reads[key] for key in ("compared", "files", "tokens", "held_tokens")]
-        yield f"{all_reads['reads']:,} reads in {self.transcripts:,} transcripts ({', '.join(all_reads['hosts'])})"
+        counts = f"{plural(all_reads['reads'], 'read')} in {plural(self.transcripts, 'transcript')}"
+        yield f"{counts} ({', '.join(all_reads['hosts'])})"
         yield f"  {tokens:>12,}  tokens of answers (estimated)"
         share = 100 * held // max(1, tokens)
         yield f"  {held:>12,}  of them in lines that the model already had, unchanged ({share} %)"
@@ -189,10 +190,10 @@ class WhyReport:
             yield f"  {cost['tokens']:>12,} {_share(cost):>5.0%} {name}{some}"
         yield ""
         yield "The costliest files: tokens, reads, tokens that the model already had"
-        for path, cost in list(files.items())[:most_files]:
+        for path, cost in list(files.items())[:MAX_LISTED]:
             yield f"  {cost['tokens']:>12,} {cost['reads']:>5} {cost['held_tokens']:>9,}  {visible(path)}"
-        if len(files) > most_files:
-            yield f"  and {len(files) - most_files:,} more; --files N lists N of them"
+        if len(files) > MAX_LISTED:
+            yield f"  and {len(files) - MAX_LISTED:,} more, with --json"
 
 
 def _sums(reads: list[CountedRead]) -> dict[str, int]:

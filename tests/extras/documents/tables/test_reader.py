@@ -242,7 +242,7 @@ def test_columns_without_number_take_a_bounded_amount_of_memory(tmp_path):
     finally:
         tracemalloc.stop()
 
-    assert found.parts[0].text.startswith("CSV, 1000001 columns, 2 rows, separated by commas; no names")
+    assert found.parts[0].text.startswith("CSV, 1,000,001 columns, 2 rows, separated by commas; no names")
     assert (len(found.extra["columns"]), found.extra["total_columns"]) == (20_000, 1_000_001)
     assert peak < 48 * MIB
 
@@ -255,7 +255,7 @@ def test_a_wide_row_is_paid_for_before_it_is_split(tmp_path, monkeypatch, cell):
     monkeypatch.setattr(CallContext, "charge", lambda self, size_bytes: charged.append(size_bytes))
     found = read(tmp_path, "a.csv")
 
-    assert found.parts[0].text.startswith("CSV, 60000 columns, 2 rows, separated by commas; no names")
+    assert found.parts[0].text.startswith("CSV, 60,000 columns, 2 rows, separated by commas; no names")
     cells = 60_000 if '"' in cell else tables.MAX_DESCRIBED_COLUMNS
     described = tables.COLUMN_BYTES * tables.MAX_DESCRIBED_COLUMNS
     assert [size for size in charged if size >= tables.CELL_BYTES * cells and size != described] != []
@@ -531,7 +531,7 @@ def test_schema_and_rows_of_a_parquet_file(codec, tmp_path):
 
     assert found.kind == "parquet"
     assert found.parts[0].text == (
-        "Parquet, 8 columns, 5000 rows, 1 row group\n"
+        "Parquet, 8 columns, 5,000 rows, 1 row group\n"
         "columns: id BIGINT, name VARCHAR, price DOUBLE, day DATE, at TIMESTAMP WITH TIME ZONE, list BIGINT[], "
         "pair STRUCT(a BIGINT, b VARCHAR), raw BLOB\n\n"
         "rows 1-2 of 5000; the next with :rows 3-1002\n"

@@ -454,12 +454,12 @@ def test_copy_buttons_copy_what_they_name(browser, server, tree):
     call = {"name": "read_file", "arguments": {"file_path": f"{tree}/src/a b.txt"}}
     ran = subprocess.run([sys.executable, "-c", found["Python"]], capture_output=True, text=True, check=True)
 
-    assert text_of(browser, "#copied") == "Host: copied"
+    assert text_of(browser, "#copied") == "Setup: copied"
     assert json.loads(found["Call"]) == call
     assert found["Answer"] == "L1: a name with a space"
     assert ran.stdout == "L1: a name with a space\n"
     assert json.loads(found["curl"].split(" -d ")[1].strip("'"))["params"] == call
-    assert found["Host"] == f"eyespan setup claude-code --dialect codex --root '{tree}'"
+    assert found["Setup"] == f"eyespan setup claude-code --dialect codex --root '{tree}'"
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ const drawn = (name, attributes, title) => {
   return shape;
 };
 const count = (number, noun) => `${number.toLocaleString()} ${noun}${number === 1 ? "" : "s"}`;
+const strong = (number) => made("strong", number.toLocaleString());
 const written = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
 // --- session and requests ------------------------------------------------------------------------------------------
@@ -281,7 +282,7 @@ function search() {
   at("found").replaceChildren(
     ...hits.slice(0, MAX_FOUND).map((path) => {
       const item = made("li");
-      item.append(made("a", path, { href: link({ ...place(), view: "", file: path, lines: "", args: "", tool: "" }) }));
+      item.append(fileLink(path));
       return item;
     }),
   );
@@ -316,7 +317,7 @@ document.addEventListener("keydown", (event) => {
 // --- the start: what reading costs ---------------------------------------------------------------------------------
 
 const AT_START = 300; // files that are measured without a click
-const BATCH = 10;
+const BATCH = 4;
 let survey;
 let costs = {}; // by dialect, then by file: tokens and is_whole; null if the tool refuses the file
 let isMeasuring = false;
@@ -390,15 +391,10 @@ function showOverview() {
   const both = measured.filter((path) => here[path]?.is_whole && native[path]?.is_whole);
   const sum = (known) => both.reduce((total, path) => total + known[path].tokens, 0);
   const [before, after] = [sum(here), sum(native)];
-  const strong = (number) => made("strong", number.toLocaleString());
   if (!measured.length) {
-    at("cost").textContent =
-      `There ${survey.count === 1 ? "is" : "are"} ${count(survey.count, "file")} here.` +
-      (isMeasuring
-        ? " Measuring what reading them costs…"
-        : survey.count
-          ? " Choose one, or measure what reading them costs."
-          : "");
+    const text = `There ${survey.count === 1 ? "is" : "are"} ${survey.count ? count(survey.count, "file") : "no files"} here.`;
+    const advice = isMeasuring ? " Measuring what reading them costs…" : " Choose one, or measure what reading them costs.";
+    at("cost").textContent = survey.count ? text + advice : text;
   } else {
     const which =
       both.length === survey.count
@@ -446,6 +442,7 @@ function showOverview() {
   const left = survey.files.length - measured.length;
   at("measure").hidden = isMeasuring || left < 1;
   at("measure").textContent = measured.length ? `Measure the other ${left.toLocaleString()}` : `Measure ${count(left, "file")}`;
+  at("choice").hidden = at("sizes").hidden = !survey.count;
   at("largest-host").textContent = host;
   at("largest").tBodies[0].replaceChildren(
     ...files.slice(0, 10).map(([path, size]) => row([fileLink(path), size, costText(here[path]), costText(native[path])])),
@@ -463,8 +460,13 @@ function showOverview() {
   }
 }
 
-const fileLink = (path) =>
-  !path ? "" : made("a", path, { href: link({ ...place(), view: "", file: path, lines: "", args: "", tool: "" }) });
+// A link to a file, which breaks after a slash if it can.
+function fileLink(path) {
+  if (!path) return "";
+  const found = made("a", undefined, { href: link({ ...place(), view: "", file: path, lines: "", args: "", tool: "" }) });
+  found.append(...path.split(/(?<=\/)/).flatMap((name) => [made("wbr"), name]));
+  return found;
+}
 at("measure").addEventListener("click", () => measure(survey.files.length));
 at("host").addEventListener("change", () => {
   showOverview();
@@ -587,7 +589,7 @@ const COPY_TITLES = {
   Answer: "the text that the model receives",
   curl: "the call to a server over HTTP",
   Python: "the call as a program",
-  Host: "the command that adds this tool to a host",
+  Setup: "the command that adds this tool to a host",
 };
 
 // What the copy buttons copy.
@@ -616,7 +618,7 @@ function copies(name, toolName, answer) {
       `    reply = tool.call(${python(answer.arguments)})`,
       "    print(reply.text)",
     ].join("\n"),
-    Host: server.is_local
+    Setup: server.is_local
       ? ["eyespan setup claude-code --dialect", name, ...server.roots.map((each) => `--root ${quoted(each)}`)].join(" ")
       : `claude mcp add --transport http eyespan ${address} --header "Authorization: Bearer $EYESPAN_TOKEN"`,
   };
@@ -718,7 +720,7 @@ async function show(name, toolName, request) {
       found.push([other, otherTool, await ask("api/call", { dialect: other, tool: otherTool, file })]);
     }
     if (mine !== latest) return;
-    if (!isEdited()) setForm(answer.arguments ?? {});
+    if (editedCall !== latest) setForm(answer.arguments ?? {});
     results = found;
     at("file-name").textContent = answer.file?.path ?? (place().args ? "" : place().file);
     note(found[0]);
@@ -735,7 +737,6 @@ async function show(name, toolName, request) {
 }
 
 let editedCall = 0;
-const isEdited = () => editedCall === latest;
 
 function arrange() {
   const isDiff = place().diff === "1" && results.length === 2;
@@ -799,7 +800,12 @@ function difference([name, , answer], [other, , otherAnswer]) {
   const body = made("tbody");
   for (const [one, two] of pairs(lines(answer), lines(otherAnswer))) {
     const line = made("tr");
-    const cell = (text, kind) => hang(made("td", text, { class: kind }), text.slice(0, text.length - bare(text).length));
+    const cell = (text, kind) => {
+      const gutter = text.slice(0, text.length - bare(text).length);
+      const shown = hang(made("td", undefined, { class: kind }), gutter);
+      shown.append(made("span", gutter, { class: "gutter" }), bare(text));
+      return shown;
+    };
     line.append(
       cell(one ?? "", two === null ? "left" : one === null ? "" : "same"),
       cell(two ?? "", one === null ? "right" : two === null ? "" : "same"),
@@ -879,7 +885,7 @@ function showCalls() {
       return item;
     }),
   );
-  if (!calls().length) at("calls").append(made("li", "No calls yet.", { class: "facts" }));
+  at("history").hidden = !calls().length;
 }
 
 // --- activity ------------------------------------------------------------------------------------------------------
@@ -922,7 +928,7 @@ function heat(file) {
     strip.append(
       drawn(
         "rect",
-        { x, y: 0, width, height: 10, "fill-opacity": 0.25 + (0.75 * part.reads) / most },
+        { x, y: 0, width, height: 10, class: "native", "fill-opacity": 0.25 + (0.75 * part.reads) / most },
         `lines ${part.first}-${part.last}: ${count(part.reads, "read")}`,
       ),
     );
@@ -947,11 +953,8 @@ function heat(file) {
   return cell;
 }
 
-const clock = (time) => {
-  const cell = made("time", time ? new Date(time).toLocaleTimeString() : "", { title: time ?? "" });
-  if (!time || Number.isNaN(Date.parse(time))) cell.textContent = time ?? "";
-  return cell;
-};
+const clock = (time) =>
+  made("time", Number.isNaN(Date.parse(time)) ? (time ?? "") : new Date(time).toLocaleTimeString(), { title: time ?? "" });
 const pathOf = (event) => String(event.canonical ?? event.path ?? "");
 const resultOf = (event) => event.verdict + (event.code ? `: ${event.code}` : "");
 const FILTERS = { caller: (event) => event.caller, by: (event) => event.dialect, verdict: resultOf };
@@ -998,19 +1001,13 @@ function chart(some) {
   }
   const [tokens, reads] = [Math.max(1, ...bins.map((bin) => bin.tokens)), Math.max(1, ...bins.map((bin) => bin.calls))];
   bins.forEach((bin, index) => {
-    const height = (74 * bin.tokens) / tokens;
-    if (bin.calls)
-      at("timeline").append(
-        drawn(
-          "rect",
-          { x: index * 10 + 1, y: 80 - height, width: 8, height },
-          `${new Date(start + index * step).toLocaleTimeString()}: ${count(bin.tokens, "token")}, ${count(bin.calls, "call")}`,
-        ),
-      );
+    if (!bin.calls) return;
+    const time = new Date(start + index * step).toLocaleTimeString();
+    const title = `${time}: ${count(bin.tokens, "token")}, ${count(bin.calls, "call")}`;
+    const bar = (kind, y, height) => drawn("rect", { class: kind, x: index * 10 + 1, y, width: 8, height }, title);
+    const [above, below] = [(58 * bin.tokens) / tokens, (18 * bin.calls) / reads];
+    at("timeline").append(bar("native", 60 - above, above), bar("host", 61, below));
   });
-  at("timeline").append(
-    drawn("path", { d: `M${bins.map((bin, index) => `${index * 10 + 5} ${78 - (74 * bin.calls) / reads}`).join("L")}` }),
-  );
   const most = `at most ${count(tokens, "token")} and ${count(reads, "call")} in ${duration(step / 1000)}`;
   at("timeline").setAttribute("aria-label", most);
   at("chart-range").textContent =
@@ -1034,10 +1031,11 @@ function showActivity() {
       return box;
     }),
   );
+  at("reads").hidden = !events.length;
   at("nothing").hidden = events.length > 0;
-  at("nothing").textContent = log
-    ? "No reads in the log yet."
-    : "No reads yet. Reads of this page appear here, and those of a server with `eyespan view --audit FILE` or `eyespan serve --http ... --view`.";
+  at("nothing-start").hidden = Boolean(log) || !server.is_local;
+  const others = server.is_local ? ". Those of a server appear with its audit log:" : ", and so do the other calls with your token.";
+  at("nothing-text").textContent = log ? `They appear here as they are added to ${log}.` : `The reads of this page appear here${others}`;
   const match = (now.match ?? "").toLowerCase();
   const some = events.filter(
     (event) =>
@@ -1132,7 +1130,6 @@ const tools = () => {
 };
 
 function showWhy() {
-  const strong = (number) => made("strong", number.toLocaleString());
   const { compared } = report;
   if (report.reads) {
     at("why-lead").replaceChildren(
@@ -1231,7 +1228,7 @@ async function begin() {
     at("host").replaceChildren(...options());
     const others = server.dialects.map((each) => each.name).filter((name) => name !== "native");
     at("host").value = others.find((name) => name.startsWith("claude@")) ?? others[0] ?? "native";
-    if (isNarrow()) at("form").open = false;
+    if (isNarrow()) at("form").open = at("files").open = false;
     at("tree").replaceChildren();
     if (server.roots.length < 2) await fill(at("tree"), "");
     else for (const root of server.roots) directory(at("tree"), root, root);
