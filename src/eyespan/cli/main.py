@@ -13,7 +13,6 @@ from eyespan.cli.detach import Process, discard_output, prepare_streams
 from eyespan.cli.options import Arguments, Parser, UsageError, add_common_options, suggestion
 from eyespan.escape import visible
 from eyespan.plugins import Command
-from eyespan.suggest import nearest
 
 
 def _command(name: str, operands: str, text: str) -> dict[str, Command]:
@@ -91,12 +90,13 @@ def _run_command(argv: list[str], process: Process | None) -> int:
         parser.parse(words if not name else [])
         print(parser.format_help(), end="")
         return 0 if name else 2
-    if name.startswith("-") and (command := next((word for word in words if word in COMMANDS), "")):
-        raise UsageError(f"{name} stands after the command: eyespan {command} ... {name} ...")
+    if name.startswith("-") and (later := [word for word in words if word in COMMANDS]):
+        raise UsageError(f"{name} stands after the command: eyespan {later[0]} ... {name} ...")
     if name not in COMMANDS and (_names_file(name) or (name.startswith("-") and any(map(_names_file, words)))):
         name, words = "read", [name, *words]
     if name not in COMMANDS:
-        raise UsageError(_unknown_command(name))
+        what, known = ("option", _common_options()) if name.startswith("-") else ("command", COMMANDS)
+        raise UsageError(f"no {what} {name!r}{suggestion(name, known)} Try: eyespan --help")
     parser = command_parser(name)
     values, operands = parser.parse(words)
     if values.pop("version", False):
@@ -116,17 +116,7 @@ def _run_command(argv: list[str], process: Process | None) -> int:
 
 def _names_file(name: str) -> bool:
     """Return True for a word that is no command but a file or standard input, as in `eyespan FILE`."""
-    if name.startswith("-"):
-        return name == "-" or name.startswith("-:")
-    return any(mark in name for mark in "/.:?@!") or os.path.lexists(name)
-
-
-def _unknown_command(name: str) -> str:
-    if name.startswith("-"):
-        return f"no option {name}{suggestion(name, _common_options())} Try: eyespan --help"
-    near = nearest(name, COMMANDS, most=1)
-    advice = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(COMMANDS)}."
-    return f"no command {name!r}; {advice} Try: eyespan --help"
+    return name[:2] in ("-", "-:") or (name[:1] != "-" and (bool(set(name) & set("/.:?@!")) or os.path.lexists(name)))
 
 
 def _split_command(argv: list[str]) -> tuple[str, list[str]]:
