@@ -78,6 +78,19 @@ def test_no_answer_exceeds_its_budget(tree, budget, outline):
     assert all(reply.structured is None or reply.structured["tokens"] == spent[at] for at, reply in replies.items())
 
 
+@pytest.mark.parametrize(("count", "budget"), [(1, 200), (2, 300), (8, 1000)])
+def test_files_with_long_names_keep_the_budget(tmp_path, count, budget):
+    names = [f"{'/'.join(['harbour', 'q7x-w4', 'Boats.v2'] * 4)}/part{n}/Pier_z9.py" for n in range(count)]
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(source([9] * 30, before=30))
+    with Workspace(tmp_path) as workspace:
+        reply = workspace.tool("native").call({"files": names, "budget": budget})
+
+    assert reply.facts["tokens"] <= budget
+    assert len(reply.structured["left_out"]) == count
+
+
 def test_answers_keep_their_budget_by_an_exact_count(tree):
     vocabulary = pytest.importorskip("bpe_openai", reason="bpe-openai is not installed")
     encode = vocabulary.get_encoding("o200k_base").encode_ordinary

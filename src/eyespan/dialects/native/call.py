@@ -57,7 +57,7 @@ FULL = 0.975
 """An answer uses at least this share of the budget, if more could be shown."""
 AIM = 0.992
 LEAST_SHARE = 60
-"""An item that would get less is left out, unless it is the first."""
+"""An item that would get less beside two mentions of its name is left out, unless it is the first."""
 
 
 def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallContext) -> Reply:
@@ -118,17 +118,16 @@ def _show_counted(
     """
     budget = args.budget
     max_tokens = budget
-    best, best_cost = None, 0
+    best, best_cost, cost = None, 0, 0
     best_shown: list[Shown] = []
     for _ in range(MAX_TRIES):
         reply, shown = _show(items, needs, args, max_tokens, context)
-        is_whole = reply.structured is None or "left_out" not in reply.structured
-        cost = tokens.estimate(reply.text) + image_tokens(reply.content)
+        cost_before, cost = cost, tokens.estimate(reply.text) + image_tokens(reply.content)
         is_better = best_cost < cost <= budget or (best_cost > budget and cost < best_cost)
         if best is None or is_better:
             best, best_cost, best_shown = reply, cost, shown
-        is_whole = is_whole or sum(needs) <= max_tokens
-        if cost <= budget and (is_whole or cost >= FULL * budget):
+        is_whole = sum(needs) <= max_tokens or "left_out" not in (reply.structured or {})
+        if cost <= budget and (is_whole or cost == cost_before or cost >= FULL * budget):
             break
         max_tokens = max(1, min(int(max_tokens * AIM * budget / cost), MAX_SCALE * budget))
     assert best is not None
@@ -472,6 +471,6 @@ def share(needs: Sequence[int], budget: int, names: Sequence[int]) -> list[int]:
     """
     kept = len(needs)
     left = budget - 12  # the line above the names of what is left out
-    while kept > 1 and (left - sum(names[kept:])) // kept < min(LEAST_SHARE, max(needs[:kept])):
+    while kept > 1 and (left - sum(names[kept:])) // kept < min(LEAST_SHARE + 2 * max(names), max(needs[:kept])):
         kept -= 1
     return [*shared(needs[:kept], left - sum(names[kept:])), *[0] * (len(needs) - kept)]

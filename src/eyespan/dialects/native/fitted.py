@@ -31,6 +31,8 @@ FIRST_LINES = 100
 """The lines of a large file that follow its outline."""
 OUTLINE_SHARE = 0.5
 """The least of a large file's share that its outline may take."""
+LEAST_STRUCTURE_TOKENS = 100
+"""With less room the first lines come without an outline, of which little more than its title would fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def fit(frame: Frame, loaded: Loaded, max_tokens: int | None = None, outline: Ou
         around = [header_of(frame, loaded, [loaded.rows[:1]], "0" * 12), _notes(loaded, loaded.rows), frame.base]
         around += [line for _, line in frame.held]
         room = max(LEAST_TOKENS, max_tokens - tokens.estimate(own_lines.write(around)) - LEFT_TOKENS)
-        if loaded.wanted.is_whole and outline is not None and len(outline.symbols) > 1:
+        if loaded.wanted.is_whole and outline and len(outline.symbols) > 1 and room >= LEAST_STRUCTURE_TOKENS:
             listed, chosen = _structure(frame, loaded, outline, room)
         elif loaded.wanted.symbol and frame.view.folds and outline is not None:
             chosen = _folded(frame, loaded, outline, room)
