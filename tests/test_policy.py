@@ -204,6 +204,7 @@ COPIES = (
     ),
     *(".{}.un~", ".{}.swn", ".{}.kate-swp", "{};1", "{}:Zone.Identifier", "{}::$INDEX_ALLOCATION", "{}.gz", "{}.lz4"),
     *("{}.zip", "{}.7z", "{}.rar", "{}.tar", "{}.tgz", "{}.Z", "{}.txt", "{}.local", "{}~HEAD", "{}.mine", "{}.r12"),
+    *("{},v", "{}.THIS", "{}.OTHER"),
     *("{}_BACKUP_1234", "{}.sync-conflict-20260131-120000-ABCDEFG", "{} (conflicted copy 2026-01-31)"),
     *("{} (Bob's conflicted copy 2026-01-31)", "{}-2026-01-31T12:00:00Z", "2026-01-31-{}", "20260131_{}"),
     *("._{}", "~${}", ".~lock.{}#", " {}", "C:{}", "backup-{}", "old_{}", "{} - Kopie", "Kopie von {}"),

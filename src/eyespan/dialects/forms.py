@@ -130,10 +130,10 @@ def following(dialect: Dialect, arguments: Any, selector: Any) -> dict[str, Any]
     path, colon, part = selector.rpartition(":")
     if not colon:
         return None
-    if part.startswith("p") and part[1:].replace("-", "").isdigit():
+    if part.startswith("p") and part[1:].replace("-", "").isdecimal():
         return {**arguments, PAGES_FIELD: part[1:]} if PAGES_FIELD in fields else None
     first, dash, last = part.partition("-")
-    if not dash or not first.isdigit() or not (last.isdigit() or not last):
+    if not dash or not first.isdecimal() or not (last.isdecimal() or not last):
         return None
     entry = _entry_fields(fields[name])
     lines = _range(entry or fields, int(first), int(last) if last else None, origin)
@@ -162,7 +162,7 @@ def _up_to(last_line: int | None, part: str) -> str:
     """Return a selector of lines up to a line, empty if it begins behind it."""
     path, _, lines = part.rpartition(":")
     first, _, end = lines.partition("-")
-    if last_line is None or not first.isdigit():
+    if last_line is None or not first.isdecimal():
         return part
-    last_line = min(last_line, int(end)) if end.isdigit() else last_line
+    last_line = min(last_line, int(end)) if end.isdecimal() else last_line
     return f"{path}:{first}-{last_line}" if int(first) <= last_line else ""

@@ -24,7 +24,7 @@ from eyespan.policy.spellings import (
 )
 
 _COPY_SUFFIXES = tuple([f"{sign}{word}" for word in COPY_WORDS for sign in COPY_SIGNS])
-_MARKS_AT_END = (*_COPY_SUFFIXES, *SUFFIXES)
+_MARKS_AT_END = (*_COPY_SUFFIXES, *SUFFIXES, ",v")  # the last: RCS
 MAX_ORIGINALS = 128
 MIN_ORIGINALS = 16
 """Names of which the names of one path may be copies, or copies of copies, that are judged: in all, and of each."""

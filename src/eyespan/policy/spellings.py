@@ -14,7 +14,7 @@ ARCHIVE_WORDS = ("zip", "zipx", "7z", "rar", "tar", "tgz", "tbz", "tbz2", "txz",
 _WORDS = """
     bak backup back bk bkp old orig save saved copy tmp temp new lock prev previous disabled off part crdownload
     br lz lz4 lzo sz z b64 base64 txt local remote base mine theirs rej kopie copie copia kopia dpkg-old
-    download filepart pacnew pacsave pacorig apk-new dpkg-remove
+    download filepart pacnew pacsave pacorig apk-new dpkg-remove this other
     dpkg-new dpkg-dist dpkg-bak dpkg-tmp rpmsave rpmnew rpmorig ucf-old ucf-new ucf-dist kate-swp un~ swn swx
 """
 COPY_WORDS = (*_WORDS.split(), "- copy", "- kopie", "- copie", "- copia", *ARCHIVE_WORDS)

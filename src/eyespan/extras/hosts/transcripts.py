@@ -227,7 +227,7 @@ def shell_read(command: str) -> tuple[str, int | None, int | None] | None:
             first, last = int(match[1]), None if match[2] == "$" else int(match[2] or match[1])
             names.remove(match[0])
         elif stage[:1] == ["head"]:
-            count = next((word.lstrip("-n") for word in stage[1:] if word.lstrip("-n").isdigit()), "10")
+            count = next((word.lstrip("-n") for word in stage[1:] if word.lstrip("-n").isdecimal()), "10")
             first, last = 1, int(count)
             names = [word for word in names if word != count]
         elif stage[:1] not in (["cat"], ["nl"]):

@@ -110,5 +110,5 @@ def test_lines_that_arguments_name(place, arguments, lines):
 def test_a_selector_that_a_tool_cannot_name_has_no_arguments(place):
     tool = place[1].tool("codex")
 
-    for selector in ("paper.pdf:p3-9", "a.py", "a.py::f", None, "a.py:x-"):
+    for selector in ("paper.pdf:p3-9", "a.py", "a.py::f", None, "a.py:x-", "a.py:²-", "a.py:1-³", "a.py:p²"):
         assert forms.following(tool.dialect, {"file_path": "/x"}, selector) is None

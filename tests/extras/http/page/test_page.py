@@ -144,6 +144,11 @@ def test_the_oldest_connection_without_cookie_or_token_makes_place(server):
         link.close()
 
 
+@pytest.mark.parametrize("length", ["", "-1", "+2", "\xb2", "9" * 5000])
+def test_a_length_that_is_no_number_is_refused(length, server):
+    assert ask(server, "POST", "api/call", **{"Content-Length": length})[0].status == 413
+
+
 def test_a_connection_with_the_cookie_makes_no_place(server):
     body = json.dumps({"dialect": "native", "arguments": {"path": "a.txt"}})
     admitted = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)

@@ -302,4 +302,4 @@ def _file(tool: Tool, arguments: Any, recorder: Recorder) -> dict[str, Any] | No
 
 def _range_of(text: str | None) -> tuple[int | None, int | None]:
     first, _, last = (text or "").partition("-")
-    return (int(first), int(last)) if first.isdigit() and last.isdigit() else (None, None)
+    return (int(first), int(last)) if first.isdecimal() and last.isdecimal() else (None, None)

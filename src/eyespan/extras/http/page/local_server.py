@@ -108,7 +108,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length", "")
         if self.headers.get_content_type() != "application/json":
             self._refuse(415, "a JSON object for /api/call is expected")
-        elif not length.isdigit() or int(length) > MAX_BODY_BYTES:
+        elif not length.isdecimal() or len(length) > 12 or int(length) > MAX_BODY_BYTES:
             self._refuse(413, f"at most {MAX_BODY_BYTES} bytes")
         else:
             self._answer(self.rfile.read(int(length)))
