@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from types import ModuleType, SimpleNamespace
 
@@ -141,8 +140,6 @@ def test_a_block_works(block, project, monkeypatch, capfdbinary):
             check_message(block, is_json=True, capture=capfdbinary)
         case "indented", "eyespan" if block.text.startswith("eyespan serve: standard"):
             check_first_message(block, project)
-        case "indented", "$" if "eyespan audit" in block.text:
-            check_audit(block, project, capfdbinary)
         case "indented", "systemctl":
             check_systemctl(block)
         case "indented", "podman":
@@ -417,38 +414,6 @@ def check_first_message(block, project):
     assert done.returncode == 0
     assert layers.sub("", done.stderr) == layers.sub("", block.text)
     assert set(layers.search(done.stderr)[0].split(", ")) <= set(layers.search(block.text)[0].split(", "))
-
-
-def check_audit(block, project, capture):
-    """Summarize a log of two hours, of which the page shows the first lines."""
-    (project / "reads.jsonl").write_text("".join(json.dumps(line) + "\n" for line in two_hours()))
-    (command,) = commands(Block(block.page, block.line, "console", block.text))
-    capture.readouterr()
-
-    assert main(list(command.words[1:])) == 0
-    sys.stdout.flush()
-    assert capture.readouterr().out.decode().startswith(command.output)
-
-
-def two_hours():
-    """Yield the lines of a log: bursts of reads, with a refusal now and then."""
-    start = datetime(2026, 11, 15, 9, 2, 11, tzinfo=UTC)
-    for number in range(1284):
-        minute = (number * 53 % 158) * (number % 3 + 1) // 3
-        verdict = "cancelled" if number % 400 == 399 else "refused" if number % 41 == 7 else "read"
-        yield {
-            "time": (start + timedelta(minutes=minute, seconds=number % 59)).isoformat().replace("+00:00", "Z"),
-            "caller": "codex/0.166",
-            "dialect": "codex",
-            "path": f"src/part_{number % 37}.py",
-            "canonical": f"src/part_{number % 37}.py",
-            "range": "1-200",
-            "rule": None,
-            "bytes": 0 if verdict == "refused" else 20_000 + number * 20,
-            "verdict": verdict,
-            "code": None if verdict == "read" else "not_found",
-            "ms": 0.2 + number % 97 / 8,
-        }
 
 
 def check_comparison(block, monkeypatch):

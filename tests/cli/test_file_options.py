@@ -18,7 +18,6 @@ WORDS = {
     ("read", "--root"): ["read", "a.txt"],
     ("read", "PATH"): ["read"],
     ("export", "--to"): ["export", "a.txt"],
-    ("audit", "FILE"): ["audit"],
     ("view", "--audit"): ["view", "--no-open"],
     ("serve", "DIR"): ["serve"],
     ("serve", "--audit"): ["serve"],

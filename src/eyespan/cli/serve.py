@@ -35,8 +35,8 @@ Runs the read tool as an MCP server.
                                         a setting of the dialect
   eyespan serve --http 127.0.0.1:8765   one server for many agents; it prints
                                         where its token is
-  eyespan serve --audit reads.jsonl     log every call; `eyespan audit
-                                        reads.jsonl` summarizes the log
+  eyespan serve --audit reads.jsonl     log every call; `eyespan view --audit
+                                        reads.jsonl` shows the log
 
 In a host's configuration:
   {"mcpServers": {"eyespan": {"command": "eyespan",

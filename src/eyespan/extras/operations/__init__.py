@@ -1,1 +1,1 @@
-"""Commands for people who run eyespan: what an audit log says, whether attacks succeed, help for the shell."""
+"""Commands for people who run eyespan: the state of an installation, whether attacks succeed, help for the shell."""

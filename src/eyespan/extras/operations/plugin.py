@@ -7,7 +7,6 @@ from eyespan.plugins import Command
 _HERE = "eyespan.extras.operations"
 
 COMMANDS = {
-    "audit": Command("FILE", "summarize an audit log of the server", f"{_HERE}.audit_summary"),
     "doctor": Command("", "report the state of this installation", f"{_HERE}.doctor"),
     "completions": Command("SHELL", "print completions for bash, zsh or fish", f"{_HERE}.completions"),
     "manual": Command("", "print the manual page", f"{_HERE}.manual"),
