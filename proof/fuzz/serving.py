@@ -76,7 +76,8 @@ class Callers(FileTarget):
     WORDS = (
         *("--http", "127.0.0.1:8000", "[::1]:0", "0.0.0.0:80", "--dialect", "native", "--allow-remote", "--no-token"),
         *("--rate=5", "--workers", "0", "99999999999999999999", "--timeout", "nan", "1e999", "-1", "--tokens"),
-        *("--rich", "--allow-host", "--allow-origin=http://x", "--audit", "a", "--audit-required", "--oauth-issuer"),
+        *("--structured", "--allow-host", "--allow-origin=http://x", "--audit", "a", "--audit-required"),
+        "--oauth-issuer",
         "--http=:",
     )
 

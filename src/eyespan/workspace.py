@@ -163,34 +163,6 @@ class Workspace:
         opened._set(opened.roots, _Setup(rules, backend, deadline_seconds, config.settings, ignore, path_map))
         return opened
 
-    def narrowed(self, directories: Sequence[str | os.PathLike[str]]) -> Workspace:
-        """Return a workspace of these directories as far as they are below the roots, with the same rules.
-
-        A directory above a root stands for that root. Others are left out, and so are those that cannot be opened.
-        Raises: ValueError if none is left.
-        """
-        places: dict[str, tuple[str, str]] = {}
-        opened: list[Root] = []
-        for directory in directories:
-            try:
-                candidate = open_roots([self.path_map.inward(os.fspath(directory))], self.deadline_seconds)[0]
-            except (OSError, ValueError):
-                continue
-            for root in self.roots:
-                try:
-                    common = os.path.commonpath([candidate.canonical, root.canonical])
-                except ValueError:  # another drive
-                    continue
-                if common == root.canonical and candidate.canonical not in places:
-                    places[candidate.canonical] = (root.canonical, candidate.canonical[len(common) :].strip("/"))
-                    opened.append(candidate)
-                elif common == candidate.canonical and root.canonical not in places:
-                    places[root.canonical] = (root.canonical, "")
-                    opened.append(open_roots([root.path], self.deadline_seconds)[0])
-        if not opened:
-            raise ValueError("none of the directories is below a root of this workspace")
-        return _made(tuple(opened), replace(self._setup, policy=NarrowedPolicy(self.policy, places)))
-
     def tool(self, dialect: str | type[Dialect], **settings: Any) -> Tool:
         """Return the read tool in a dialect, with settings of that dialect: its name, `module:Class` or its class.
 

@@ -38,10 +38,9 @@ def test_every_option_is_a_field():
     ("words", "message"),
     [
         (["--nonsense"], "serve has no option --nonsense"),
-        (["--client-roots", "--http", "127.0.0.1:80"], "only over standard input"),
         (["--dialect"], "needs a value"),
         (["--dialect="], "needs a value"),
-        (["--rich=yes"], "takes no value"),
+        (["--structured=yes"], "takes no value"),
         (["--dialect", "latin"], "no dialect 'latin'"),
         (["--http", "8080"], "HOST:PORT"),
         (["--http", "127.0.0.1:99999"], "HOST:PORT"),

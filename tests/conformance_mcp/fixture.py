@@ -32,7 +32,7 @@ PNG = bytes.fromhex(
     "0000000c4944415408d763f8cfc000000301010018dd8db00000000049454e44ae426082"
 )
 TEXT, IMAGE = TextContent("This is a simple text response for testing."), ImageContent(PNG, "image/png")
-DOCUMENT = DocumentContent(b"%PDF-1.4", "application/pdf")
+DOCUMENT = DocumentContent(b"%PDF-1.4", "application/pdf", uri="file:///paper.pdf")
 FAILED = ReplyError("test", "This tool intentionally returns an error for testing")
 
 REPLIES = {
@@ -56,6 +56,7 @@ class CannedTool:
 
     class dialect(Dialect):  # noqa: N801  (stands for an object)
         name = "fixture"
+        sends_documents = True
 
     def __init__(self, name: str) -> None:
         self.spec = ToolSpec(name, "Of the conformance suite.", {"type": "object", "properties": {}})
@@ -199,10 +200,10 @@ def run(argv: list[str]) -> int:
 
         caller_services.Service = FixtureService  # type: ignore[misc]  # the servers answer from this class here
         options: ServeOptions = HttpOptions(
-            dialects=("workspace",), rich=True, http=("127.0.0.1", int(port)), no_token=True, rate=100_000
+            dialects=("workspace",), http=("127.0.0.1", int(port)), no_token=True, rate=100_000
         )
     else:
-        options = ServeOptions(dialects=("workspace",), rich=True)
+        options = ServeOptions(dialects=("workspace",))
     stdio.Service = FixtureService  # type: ignore[misc]
     return serve(lambda roots: Workspace(directory), options)
 

@@ -165,17 +165,15 @@ def test_an_image_is_an_image_block(service, tree):
     assert block["data"].startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("rich", [False, True])
-def test_a_document_is_a_note_unless_rich_blocks_were_asked_for(service, tree, rich):
+def test_a_document_is_a_note(service, tree):
     data = (FIXTURES / "pdfs/book.pdf").read_bytes()
     (tree / "a b.pdf").write_bytes(data)
-    made = service("claude", rich=rich, settings={"claude": {"pdf": "document"}})
+    made = service("claude", settings={"claude": {"pdf": "document"}})
 
     block = call(made, "Read", file_path=str(tree / "a b.pdf"))["content"][0]
 
-    resource = {"uri": f"file://{tree}/a%20b.pdf", "mimeType": "application/pdf", "blob": data}
     note = f"[A document of type application/pdf, {len(data)} bytes, which is not sent over MCP.]"
-    assert block == ({"type": "resource", "resource": resource} if rich else {"type": "text", "text": note})
+    assert block == {"type": "text", "text": note}
 
 
 def test_a_result_that_is_too_large_is_an_error_the_model_understands(service, tree):
@@ -292,19 +290,6 @@ def test_resources_are_offered_by_a_template_and_not_listed(service):
 
     assert ask(made, "resources/templates/list")["resourceTemplates"][0]["uriTemplate"] == TEMPLATE
     assert ask(made, "resources/list") == {"resources": []}
-
-
-def test_a_service_that_refuses_answers_calls_with_a_reason(tree):
-    service = Service(Workspace(tree), ["claude"])
-    service.refusal = "nothing can be read"
-
-    result = service.handler("tools/call")({"name": "Read", "arguments": {}}, "", CallContext())
-    with pytest.raises(RpcError, match="nothing can be read"):
-        service.handler("resources/read")({"uri": "file:///hello.txt"}, "", CallContext())
-
-    assert result["isError"] is True
-    assert result["content"][0]["text"] == "nothing can be read"
-    assert service.handler("tools/list")({}, "", CallContext())["tools"]
 
 
 KINDS = ("hello.txt", "long.txt", "wide.txt", "pixel.png", "data.bin", "empty.txt", "nb.ipynb", "doc.pdf", ".", "gone")

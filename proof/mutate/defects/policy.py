@@ -471,7 +471,7 @@ DEFECTS = (
         file=f"{SRC}/policy/__init__.py",
         old="            if rule is None and below:\n",
         new="            if False:\n",
-        tests="tests/server/test_client_roots.py -k outer_root",
+        tests="tests/test_config.py -k widens",
     ),
     Defect(
         name="a configuration that becomes a link out belongs to the host",

@@ -45,10 +45,8 @@ In a host's configuration:
 
 
 FLAGS = {
-    "--rich": "send PDFs as embedded documents too; most hosts cannot show them",
     "--structured": "answers also as data, for hosts that call tools from code; other hosts then ignore the blocks",
     "--audit-required": "refuse to read while the line of --audit cannot be written",
-    "--client-roots": "over stdio: read only the directories that the client names, as far as they are below the roots",
     "--no-sandbox": "run without the kernel's sandbox around the server (`eyespan doctor` lists its layers)",
 }
 

@@ -87,7 +87,7 @@ class Dialect:
     own_paths = ""
     """A regular expression of the parts of a text that the dialect writes and that name paths; "" if it names none."""
     sends_documents = False
-    """An MCP server sends documents as embedded resources, whether or not it was started with `--rich`."""
+    """An MCP server sends documents as embedded resources."""
     can_be_off: tuple[str, ...] = ()
     """Those of them that None lifts."""
 

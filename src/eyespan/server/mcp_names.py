@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import unquote
 
 import eyespan
 from eyespan.escape import valid_text, valid_tree
@@ -87,24 +86,6 @@ def client_name(info: Any) -> str:
     version = info.get("version")
     name = f"{info['name']}/{version}" if isinstance(version, str) and version else info["name"]
     return valid_text(name)[:100]
-
-
-def has_roots(capabilities: Any) -> bool:
-    """Return True if a client with these capabilities answers `roots/list`."""
-    return isinstance(capabilities, dict) and isinstance(capabilities.get("roots"), dict)
-
-
-def root_paths(result: Any) -> list[str]:
-    """Return the directories in a client's answer to `roots/list`. Entries that are no local directory are left out."""
-    roots = result.get("roots") if isinstance(result, dict) else None
-    paths = []
-    for root in roots if isinstance(roots, list) else []:
-        uri = root.get("uri") if isinstance(root, dict) else None
-        if isinstance(uri, str) and uri.startswith(("file:///", "file://localhost/")):
-            path = unquote(uri[uri.index("/", 7) :], errors="surrogateescape")
-            if "\0" not in path:
-                paths.append(path)
-    return paths
 
 
 def progress_token(params: Mapping[str, Any]) -> str | int | None:

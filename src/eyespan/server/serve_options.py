@@ -25,7 +25,6 @@ class ServeOptions:
     dialects: tuple[str, ...] = ()
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Settings of dialects, from `--set`; they take precedence over those of the configuration file."""
-    rich: bool = False
     structured: bool = False
     """Answer with structured content too, for hosts that call tools from code."""
     timeout_seconds: float = DEADLINE_SECONDS
@@ -33,7 +32,6 @@ class ServeOptions:
     audit_required: bool = False
     audit_bytes: int = 16 * 1024 * 1024
     no_sandbox: bool = False
-    client_roots: bool = False
     max_answer_tokens: int = 10_000
     """An answer of more tokens has fewer lines; 0 is no limit. Hosts cut longer ones: Claude Code above 50,000
     characters, Codex above 48,000 bytes, Gemini CLI above 40,000 characters."""

@@ -6,20 +6,18 @@ server both answer from here.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from eyespan.context import CallContext
 from eyespan.dialects import dialect_class
-from eyespan.dialects.resource import uri_of
 from eyespan.errors import ReadError
 from eyespan.escape import valid_text
 from eyespan.model import Content, DocumentContent, ImageContent, Reply, ReplyError, TextContent
 from eyespan.recorder import Recorder, facts, watched
 from eyespan.server.audit_trail import AuditLog, AuditTrail
 from eyespan.server.definitions import definition
-from eyespan.server.mcp_names import INVALID_PARAMS, READING_METHODS, RpcError
+from eyespan.server.mcp_names import INVALID_PARAMS, RpcError
 from eyespan.server.resources import TEMPLATE, Resources, charge_json
 from eyespan.server.serve_options import DEFAULT_DIALECT, ServeOptions
 from eyespan.tool import Tool
@@ -45,11 +43,8 @@ class Service:
     ) -> None:
         """Make the tools of `dialects`, or of those of the options. Raises: what `Workspace.tool` raises."""
         self.workspace = workspace
-        self.refusal: str | None = None
-        """The reason for which nothing can be read at present."""
         self.trail = AuditTrail(audit, is_required=options.audit_required)
         self.resources = Resources(workspace, self.trail, max_result_bytes)
-        self._rich = options.rich
         self._is_data = options.structured
         self._max_result_bytes = max_result_bytes
         names = tuple(dict.fromkeys(dialects or options.dialects)) or (DEFAULT_DIALECT,)
@@ -80,8 +75,6 @@ class Service:
 
         Handlers raise RpcError, and WouldBlock if the context may not block.
         """
-        if self.refusal is not None and method in READING_METHODS:
-            return self._refuse
         if method == "tools/call":
             return self._call_tool
         return {
@@ -91,13 +84,6 @@ class Service:
             "resources/read": self.resources.read,
             "completion/complete": self.resources.complete,
         }[method]
-
-    def _refuse(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
-        """Refuse a call: with a result that the model understands, or with an error for other methods."""
-        assert self.refusal is not None
-        if "arguments" in params or "name" in params:
-            return _error_result(self.refusal, "outside_root")
-        raise RpcError(INVALID_PARAMS, self.refusal)
 
     def _list_tools(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
         return {"tools": [definition(name, tool, is_data=self._is_data) for name, tool in self._listed]}
@@ -113,12 +99,12 @@ class Service:
         arguments = params.get("arguments")
         if arguments is None:
             arguments = {}
-        reply, recorder = self.reply(tool, arguments, caller, context)
-        result = self._result(tool, reply, recorder)
+        reply, _ = self.reply(tool, arguments, caller, context)
+        result = self._result(tool, reply)
         try:
             charge_json(result, context)
         except ReadError as error:
-            return self._result(tool, tool.error_reply(error), recorder)
+            return self._result(tool, tool.error_reply(error))
         return result
 
     def toolsets(self) -> dict[str, list[Tool]]:
@@ -135,7 +121,7 @@ class Service:
         Raises: WouldBlock, if the context may not block.
         """
         recorder = None
-        if self.trail.log is None and not self._rich:
+        if self.trail.log is None:
             reply = tool.call(arguments, context=context)
         else:
             reply, recorder, seconds = watched(tool, arguments, context)
@@ -160,9 +146,9 @@ class Service:
             return _failed(text, "answer_too_large"), recorder
         return reply, recorder
 
-    def _result(self, tool: Tool, reply: Reply, recorder: Recorder | None) -> dict[str, Any]:
+    def _result(self, tool: Tool, reply: Reply) -> dict[str, Any]:
         result: dict[str, Any] = {
-            "content": [self._block(block, recorder, tool) for block in reply.content],
+            "content": [_block(block, tool) for block in reply.content],
             "isError": reply.error is not None,
         }
         meta: dict[str, Any] = {}
@@ -183,32 +169,24 @@ class Service:
             result["_meta"] = meta
         return result
 
-    def _block(self, block: Content, recorder: Recorder | None, tool: Tool) -> dict[str, Any]:
-        if isinstance(block, TextContent):
-            return {"type": "text", "text": block.text}
-        if isinstance(block, ImageContent):
-            return {"type": "image", "data": block.data, "mimeType": block.media_type}
-        if tool.dialect.sends_documents:
-            if block.media_type.startswith("audio/"):
-                return {"type": "audio", "data": block.data, "mimeType": block.media_type}
-            resource = {"uri": block.uri, "mimeType": block.media_type, "blob": block.data}
-            return {"type": "resource", "resource": resource}
-        if self._rich:
-            path = recorder.document.facts.canonical if recorder is not None and recorder.document is not None else ""
-            path = os.path.join(self.workspace.roots[0].path, path)  # an absolute path leads back, whatever the roots
-            resource = {"uri": uri_of(path), "mimeType": block.media_type, "blob": block.data}
-            return {"type": "resource", "resource": resource}
-        # Hosts write such a block to disk, or give its base64 to the model as text.
-        text = f"[A document of type {block.media_type}, {len(block.data)} bytes, which is not sent over MCP.]"
-        return {"type": "text", "text": text}
+
+def _block(block: Content, tool: Tool) -> dict[str, Any]:
+    if isinstance(block, TextContent):
+        return {"type": "text", "text": block.text}
+    if isinstance(block, ImageContent):
+        return {"type": "image", "data": block.data, "mimeType": block.media_type}
+    if tool.dialect.sends_documents:
+        if block.media_type.startswith("audio/"):
+            return {"type": "audio", "data": block.data, "mimeType": block.media_type}
+        resource = {"uri": block.uri, "mimeType": block.media_type, "blob": block.data}
+        return {"type": "resource", "resource": resource}
+    # Hosts write such a block to disk, or give its base64 to the model as text.
+    text = f"[A document of type {block.media_type}, {len(block.data)} bytes, which is not sent over MCP.]"
+    return {"type": "text", "text": text}
 
 
 def _failed(text: str, code: str) -> Reply:
     return Reply((TextContent(text),), None, ReplyError(code, text))
-
-
-def _error_result(text: str, code: str) -> dict[str, Any]:
-    return {"content": [{"type": "text", "text": text}], "isError": True, "_meta": {"eyespan/error": {"code": code}}}
 
 
 def _size_bytes(content: Sequence[Content]) -> int:

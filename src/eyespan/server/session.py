@@ -22,7 +22,6 @@ from eyespan.server.mcp_names import (
     VERSION_KEY,
     RpcError,
     client_name,
-    has_roots,
     server_info,
 )
 
@@ -39,7 +38,7 @@ class Session:
     request, so its `version` is the one that the request names.
     """
 
-    __slots__ = ("caller", "capabilities", "client_has_roots", "holder", "lasting", "service", "version")
+    __slots__ = ("caller", "capabilities", "holder", "lasting", "service", "version")
 
     def __init__(self, service: Service, caller: str = "", *, holder: str = "", version: str | None = None) -> None:
         self.service = service
@@ -47,8 +46,6 @@ class Session:
         """The revision of the handshake, or None before it."""
         self.holder = holder
         self.caller = caller or holder
-        self.client_has_roots = False
-        """The client has stated in the handshake that it answers `roots/list`."""
         self.capabilities = CAPABILITIES
         self.lasting: Mapping[str, Handler] = {}
         """Methods of a connection that outlasts its requests, with their handlers."""
@@ -89,7 +86,6 @@ class Session:
             raise RpcError(INVALID_PARAMS, "protocolVersion must be a string")
         self.version = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
         self.caller = self._named(params.get("clientInfo"))
-        self.client_has_roots = has_roots(params.get("capabilities"))
         return {
             "protocolVersion": self.version,
             "capabilities": self.capabilities,

@@ -9,7 +9,6 @@ from typing import Any
 from eyespan import plugins
 from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.server import WorkspaceFactory, json_messages, mcp_names, messages, sandboxing
-from eyespan.server.audit import Audit
 from eyespan.server.line_stream import MAX_LINE_BYTES, LineStream, LineTooLong, take_standard_streams
 from eyespan.server.mcp_names import RpcError
 from eyespan.server.messages import InvalidMessage, error_answer
@@ -35,25 +34,9 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
         sys.stderr.write(f"eyespan serve: {sandboxing.OFF_LINE}\n")
     sys.stderr.flush()
     try:
-        narrow = client_narrowing(service, options, audit) if options.client_roots else None
-        return StdioServer(service, fd_in, fd_out, options.timeout_seconds, narrow=narrow).run()
+        return StdioServer(service, fd_in, fd_out, options.timeout_seconds).run()
     except KeyboardInterrupt:
         return 130
-
-
-def client_narrowing(service: Service, options: ServeOptions, audit: Audit | None) -> Callable[[list[str]], Service]:
-    """Return a function from the directories of a client to a service for those of them that are below the roots."""
-
-    def narrow(directories: list[str]) -> Service:
-        try:
-            workspace = service.workspace.narrowed(directories)
-        except ValueError:
-            refused = Service(service.workspace, (), options, audit=audit)
-            refused.refusal = "None of the client's directories is below one that this server may read."
-            return refused
-        return Service(workspace, (), options, audit=audit)
-
-    return narrow
 
 
 class StdioServer:
@@ -65,18 +48,12 @@ class StdioServer:
         fd_in: int,
         fd_out: int,
         timeout_seconds: float = DEADLINE_SECONDS,
-        *,
-        narrow: Callable[[list[str]], Service] | None = None,
     ) -> None:
-        """`narrow` makes the service for the client's own directories, which it is then asked for."""
         self._session = Session(service, "stdio")
         self._subscriptions = plugins.load(plugins.own("SUBSCRIPTIONS")[0])(self._session, self._send, timeout_seconds)
         self._stream = LineStream(fd_in, fd_out)
         self._timeout_seconds = timeout_seconds
         self._threads = RequestThreads(self)
-        self._narrow = narrow
-        self._roots_asked = 0
-        """Requests for the client's directories. The last one counts."""
         self._running: dict[str | int, CallContext] = {}
 
     def run(self) -> int:
@@ -125,10 +102,6 @@ class StdioServer:
         if request_id is None:
             if message.method == "notifications/cancelled" and isinstance(params, dict):
                 self._cancel(params.get("requestId"))
-            elif message.method in ("notifications/initialized", "notifications/roots/list_changed"):
-                self._ask_for_roots()
-            elif not message.method:
-                self._take_roots(params)
             return None
         context = CallContext(self._timeout_seconds, self._on_progress(params), may_block=False)
         request = Request(request_id, message, context, json_messages.memory_of(line, values))
@@ -138,18 +111,6 @@ class StdioServer:
             return request
         self._send(self._answer(request))
         return None
-
-    def _ask_for_roots(self) -> None:
-        """Ask the client for its directories, if the host wants that and the client has them."""
-        if self._narrow is not None and self._session.client_has_roots:
-            self._roots_asked += 1
-            self._send({"jsonrpc": "2.0", "id": f"roots-{self._roots_asked}", "method": "roots/list"})
-
-    def _take_roots(self, response: dict[str, Any]) -> None:
-        """Serve the directories in a client's response. After an error the host's own directories are served."""
-        if self._narrow is None or response.get("id") != f"roots-{self._roots_asked}" or "result" not in response:
-            return
-        self._session.service = self._narrow(mcp_names.root_paths(response["result"]))
 
     def _cancel(self, request_id: Any) -> None:
         if mcp_names.is_request_id(request_id):

@@ -185,18 +185,6 @@ def test_the_number_of_subscriptions_is_limited(watched):
         watched.subscribe(APP)
 
 
-def test_a_file_below_no_directory_of_the_client_is_not_described(watched, tree):
-    watched.subscribe(HELLO)
-
-    watched.session.service.refusal = "none of the client's directories is below a root"
-    (tree / "hello.txt").write_text("other\n")
-    watched.look()
-    (tree / "hello.txt").write_text("one more\n")
-    watched.look()
-
-    assert watched.sent == [("resources/updated", {"uri": HELLO})]
-
-
 def test_a_subscription_is_in_the_audit_log(tree):
     written = []
     log = type("Log", (), {"write": lambda self, line: written.append(line)})()

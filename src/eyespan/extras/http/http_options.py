@@ -47,7 +47,6 @@ class HttpOptions(ServeOptions):
         is_local = is_loopback(host) or host == SYSTEMD or host.startswith(LOCAL_PREFIX)
         has_own_tokens = self.tokens or self.token_file or self.oauth_issuer
         for is_wrong, reason in (
-            (self.client_roots, "--client-roots works only over standard input and output; see --tokens"),
             ((self.tls_cert is None) != (self.tls_key is None), "--tls-cert and --tls-key need each other"),
             (self.tls_cert and host.startswith(LOCAL_PREFIX), "--tls-cert works only with a TCP address"),
             (

@@ -110,8 +110,8 @@ class Subscriptions:
     def _first_version(self, uri: Any, caller: str, context: CallContext) -> Version:
         """Return the version of a file that a client subscribes to. Raises: RpcError, WouldBlock."""
         service = self._session.service
-        if service.refusal is not None or not isinstance(uri, str):
-            raise RpcError(INVALID_PARAMS, service.refusal or "uri must be a string")
+        if not isinstance(uri, str):
+            raise RpcError(INVALID_PARAMS, "uri must be a string")
         engine = service.workspace.engine
         with service.trail.noting_names(engine, context, caller=caller, dialect="subscription", path=uri) as noted:
             try:
@@ -124,7 +124,7 @@ class Subscriptions:
         """Return the version of a file; the one before, if its file system does not answer."""
         service, context = self._session.service, CallContext(self._seconds)
         try:
-            return None if service.refusal else _version_of(service, service.workspace.engine, uri, context)
+            return _version_of(service, service.workspace.engine, uri, context)
         except (Busy, TimedOut):
             return before
         except ReadError:
