@@ -157,7 +157,7 @@ PARSING_BUILTINS = {"compile", "eval", "exec"}
 
 
 BUDGETS = {
-    "core": (21_607, 20_000),
+    "core": (21_490, 20_000),
     "documents": (6_472, 6_472),
     "languages": (2_476, 2_476),
     "families": (2_268, 2_268),
@@ -166,7 +166,7 @@ BUDGETS = {
     "bulk and hosts": (2_763, 1_500),
     "git": (865, 865),
     "pasted": (575, 575),
-    "operations": (464, 464),
+    "operations": (463, 463),
     "subscriptions": (124, 124),
 }
 """The most lines of code of each part, without comments and docstrings, and the goal beside it. A new ability names the

@@ -101,7 +101,7 @@ def on_terminal(directory, *argv, **environment):
     process = subprocess.Popen(
         [sys.executable, "-m", "eyespan", *argv],
         stdout=child, stderr=child, stdin=child, cwd=directory,
-        env={**os.environ, "TERM": "xterm", "PAGER": "cat", **environment},
+        env={**os.environ, "TERM": "xterm", **environment},
     )  # fmt: skip
     os.close(child)
     seen = b""
@@ -294,37 +294,6 @@ def test_names_of_secrets_are_refused_everywhere(directory, eyespan, monkeypatch
     for name in ("../.env", str(directory / ".env"), "link"):
         code, out, _ = eyespan("read", name)
         assert (code, out) == (1, "")
-
-
-def test_json_has_an_object_for_each_part_and_error(directory, eyespan):
-    code, out, _ = eyespan("read", "--json", "poem.txt:2-3", ".", "nope.txt")
-
-    text, listing, error = [json.loads(line) for line in out.splitlines()]
-    assert code == 1
-    assert text == {
-        "target": "poem.txt:2-3",
-        "type": "text",
-        "first_line": 2,
-        "line_count": 2,
-        "more": True,
-        "text": "two\nthree\n",
-    }
-    assert listing["entries"] == [{"name": name, "type": "file"} for name in ("open.txt", "poem.txt")]
-    assert (error["target"], error["type"], error["code"]) == ("nope.txt", "error", "not_found")
-
-
-def test_a_terminal_shows_output_in_the_pager(directory):
-    pager = 'read first; echo "paged: $first"; cat > /dev/null'
-
-    assert on_terminal(directory, "read", "-N", "poem.txt", EYESPAN_PAGER=f"sh -c '{pager}'") == "paged: one\n"
-    assert on_terminal(directory, "read", "-N", "poem.txt", "--no-pager", EYESPAN_PAGER="false").startswith("one\n")
-    assert on_terminal(directory, "read", "-N", "poem.txt", EYESPAN_PAGER="", PAGER="false").startswith("one\n")
-
-
-def test_a_pager_that_ends_early_is_no_error(directory):
-    (directory / "long.txt").write_text("line\n" * 200_000)
-
-    assert on_terminal(directory, "read", "long.txt", EYESPAN_PAGER="true") == ""
 
 
 @pytest.mark.parametrize("selector", ["src?needle", "src/?needle", "src/*.txt?needle", "**/*.txt?needle"])

@@ -7,9 +7,7 @@ import sys
 
 from eyespan import kinds
 from eyespan.cli.options import Arguments, Parser, UsageError, add_map, one_of
-from eyespan.cli.pager import Pager
 from eyespan.cli.target_printer import TargetPrinter, write_output
-from eyespan.dialects.json_lines import JsonLines
 from eyespan.dialects.terminal import Terminal
 
 HELP = """\
@@ -53,7 +51,6 @@ def add_options(parser: Parser) -> None:
     """Add the options of the command."""
     parser.add_argument("-n", "--numbers", action="store_true", help="with line numbers (the default)")
     parser.add_argument("-N", "--no-numbers", action="store_false", dest="numbers", help="without line numbers")
-    parser.add_argument("--json", action="store_true", help="one JSON object per part and per error, each on a line")
     parser.add_argument("--raw", action="store_true", help="documents and text as the bytes they are")
     parser.add_argument("--markdown", action="store_true", help="documents as Markdown alone, without numbers")
     parser.add_argument("--document", action="store_true", help="HTML, mail and CSV as documents")
@@ -66,7 +63,6 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--no-ignore", action="store_true", help="also search what .gitignore and .ignore files leave out"
     )
-    parser.add_argument("--no-pager", action="store_true", help="do not show long output of a terminal in $PAGER")
     add_map(parser)
 
 
@@ -76,28 +72,21 @@ def main(arguments: Arguments) -> int:
     if not paths:
         raise UsageError("read needs a path. Try: eyespan read --help")
     color = values.get("color", "auto")
-    is_terminal = sys.stdout.isatty() and "json" not in values
+    is_terminal = sys.stdout.isatty()
     is_colored = color == "always" or (color == "auto" and is_terminal and not os.environ.get("NO_COLOR"))
     workspace = arguments.workspace(is_confined=False)
-    pager = Pager() if is_terminal and "no_pager" not in values else None
-    printer: Terminal | JsonLines = JsonLines(write_output)
     is_markdown = "markdown" in values
-    if "json" not in values:
-        printer = Terminal(
-            write_output,
-            has_numbers=values.get("numbers", not is_markdown),
-            is_terminal=is_terminal,
-            is_colored=is_colored,
-            has_headings=not is_markdown,
-        )
+    printer = Terminal(
+        write_output,
+        has_numbers=values.get("numbers", not is_markdown),
+        is_terminal=is_terminal,
+        is_colored=is_colored,
+        has_headings=not is_markdown,
+    )
     documents = frozenset({"terminal", kinds.SOURCES} if "document" in values or is_markdown else {"terminal"})
     if "raw" in values:
         documents = frozenset()
     reader = TargetPrinter(
         workspace, printer, documents, is_terminal, is_markdown=is_markdown, needs_numbers=values.get("numbers", False)
     )
-    try:
-        return 1 if sum([not reader.show(path, headed=len(paths) > 1) for path in paths]) else 0
-    finally:
-        if pager is not None:
-            pager.wait()
+    return 1 if sum([not reader.show(path, headed=len(paths) > 1) for path in paths]) else 0

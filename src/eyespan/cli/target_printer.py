@@ -17,7 +17,6 @@ from eyespan import errors, kinds, plugins
 from eyespan.cli.selected import print_note, selected_parts
 from eyespan.cli.standard_input import NAME, copied_input
 from eyespan.context import CallContext
-from eyespan.dialects.json_lines import JsonLines
 from eyespan.dialects.pieces import as_char_range, cut_out
 from eyespan.dialects.terminal import MAX_LINE_CHARS, Terminal
 from eyespan.memory import Ledger
@@ -49,7 +48,7 @@ class TargetPrinter:
     """Reads what the arguments name and writes it to standard output."""
 
     workspace: Workspace
-    printer: Terminal | JsonLines
+    printer: Terminal
     documents: frozenset[str]
     is_terminal: bool
     is_markdown: bool = False
@@ -58,15 +57,14 @@ class TargetPrinter:
 
     def show(self, text: str, headed: bool) -> bool:
         """Show one argument; return False if it could not be read, with the reason on standard error."""
-        self.printer.start(text)
         if text != "-" and not text.startswith(("-:", "-!/")):
             return self._show_named(self.workspace.path_map.inward(text), text, headed)
         try:
             with copied_input() as directory, Workspace(directory) as own:
                 return replace(self, workspace=own)._show_named(NAME + text[1:], text, headed)
         except OSError as error:
-            failure = errors.from_os_error(error, "")
-            return self._report(text, failure, f"cannot keep standard input: {error.strerror or error}")
+            print_note(text, f"cannot keep standard input: {error.strerror or error}")
+            return False
 
     def _show_named(self, text: str, label: str, headed: bool) -> bool:
         near: list[str] = []
@@ -77,13 +75,9 @@ class TargetPrinter:
                 for show in shows:
                     show(headed or len(shows) > 1)
         except errors.ReadError as error:
-            return self._report(label, error, self.workspace.path_map.outward(self._advice(error, near)))
+            print_note(label, self.workspace.path_map.outward(self._advice(error, near)))
+            return False
         return True
-
-    def _report(self, label: str, error: errors.ReadError, message: str) -> bool:
-        print_note(label, message)
-        self.printer.error(error, message)
-        return False
 
     def _advice(self, error: errors.ReadError, near: list[str]) -> str:
         """Return what went wrong and what to do next. `near`: the paths that a wrong path may mean."""
@@ -248,9 +242,8 @@ class _Argument:
     def _write(self, parts: Iterator[tuple[str, Part]], name: str, headed: bool, opened: Opened | None = None) -> None:
         """Write parts, each with the range that it belongs to. Raises: ReadError."""
         printer = self._reader.printer
-        if isinstance(printer, Terminal):
-            is_colored = opened is not None and opened.kind == kinds.TEXT and printer.is_colored
-            printer.colored_lines = plugins.load(plugins.own("COLORS")[0])(opened) if is_colored else {}
+        is_colored = opened is not None and opened.kind == kinds.TEXT and printer.is_colored
+        printer.colored_lines = plugins.load(plugins.own("COLORS")[0])(opened) if is_colored else {}
         encoding = ""
         for wanted, part in parts:
             if isinstance(part, TextPart) and not part.line_count:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from eyespan._native import number
-from eyespan.errors import ReadError
 from eyespan.escape import visible
 from eyespan.model import ImagePart, NotePart, Part, TextPart
 
@@ -49,9 +48,6 @@ class Terminal:
         self._files = 0
         self._at_line_start = True
 
-    def start(self, target: str) -> None:
-        """Write nothing: a header names the target, where there are several."""
-
     def header(self, name: str) -> None:
         """Write the line that separates several files."""
         header = f"==> {visible(name)} <=="
@@ -84,9 +80,6 @@ class Terminal:
             self._write("[more names than can be listed]\n")
         if listing.left_out:
             self._write(f"[{listing.left_out} of them no path can contain]\n")
-
-    def error(self, error: ReadError, message: str) -> None:
-        """Write nothing: the reason is on standard error."""
 
     def _write_lines(self, part: TextPart) -> None:
         if not self._is_terminal and not self.is_colored:

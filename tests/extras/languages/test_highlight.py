@@ -37,7 +37,7 @@ def test_a_window_has_the_colours_of_the_whole_file(source, eyespan):
     assert eyespan("read", "-N", "a.py:3", "--color", "always")[1] == '\x1b[32m    a boat."""\x1b[0m\n'
 
 
-@pytest.mark.parametrize("words", [[], ["--color", "never"], ["--json"]])
+@pytest.mark.parametrize("words", [[], ["--color", "never"]])
 def test_a_pipe_gets_no_colours(source, eyespan, words):
     assert "\x1b" not in eyespan("read", "a.py", *words)[1]
 

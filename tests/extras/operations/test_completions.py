@@ -40,7 +40,7 @@ def test_bash_completes(eyespan):
         (["--root", "re"], set()),
         (["--root", "x", "re"], {"read"}),
         (["--time"], {"--timeout"}),
-        (["read", "--no"], {"--no-ignore", "--no-numbers", "--no-pager", "--no-plugins"}),
+        (["read", "--no"], {"--no-ignore", "--no-numbers", "--no-plugins"}),
         (["read", "--color", "al"], {"always"}),
         (["schema", "claude-"], {"claude-upstream"}),
         (["serve", "--dialect", "nat"], {"native"}),

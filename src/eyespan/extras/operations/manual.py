@@ -58,7 +58,6 @@ def page() -> str:
     lines += ['.SH "COMMON OPTIONS"', *_rows(common)]
     lines += [
         ".SH ENVIRONMENT",
-        *_row("EYESPAN_PAGER, PAGER", "The pager for long output on a terminal; cat: none."),
         *_row("EYESPAN_TIMEOUT", "The longest time one call may take, in seconds, if --timeout is not given."),
         *_row("EYESPAN_TOKEN", "The bearer token of eyespan serve --http."),
         *_row("NO_COLOR", "If set, output has no colours."),
