@@ -81,7 +81,7 @@ class FixtureService(Service):
     def _call_tool(self, params: Any, caller: str, context: Any) -> dict[str, Any]:
         tool = self._tools.get(params.get("name"))
         if isinstance(tool, CannedTool):
-            return self._result(tool, tool.call({}, context=context), None)
+            return self._result(tool, tool.call({}, context=context))
         return super()._call_tool(params, caller, context)
 
     def handler(self, method: str) -> Any:
