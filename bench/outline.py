@@ -58,12 +58,10 @@ CTAGS = {
     "asciidoc": ("Asciidoc", "chapter section subsection subsubsection l4subsection l5subsection"),
     "bash": ("Sh", "function"),
     "c": ("C", "macro function enum struct typedef union"),
-    "clojure": ("Clojure", "function namespace"),
     "cmake": ("CMake", "function macro target"),
     "cpp": ("C++", "macro function enum struct typedef union class namespace"),
     "csharp": ("C#", "class enum interface method namespace struct"),
     "elixir": ("Elixir", "module function macro callback protocol"),
-    "erlang": ("Erlang", "function macro record"),
     "go": ("Go", "func type struct interface methodSpec talias"),
     "haskell": ("Haskell", "function type"),
     "java": ("Java", "annotation class enum interface method"),
@@ -133,10 +131,8 @@ FORMS = {
 }
 FORMS |= {
     "asciidoc": r"^=+\s",
-    "clojure": r"^\s*\((?:[\w.-]+/)?(?:def|ns)[\w-]*\s.*NAME",
     "cmake": r"(?i)\b(?:function|macro|add_\w+|option|project)\s*\(.*NAME",
     "elixir": r"\b(?:def\w*|test|describe|@\w+)\b.*NAME",
-    "erlang": r"^(?:-\w+[ (].*)?NAME",
     "haskell": r"^(?:instance|class)\b|^(?:data|newtype|type)\b[^={]*NAME|^NAME|^\(",
     "julia": r"\b(?:function|macro|module|struct|type)\b.*NAME|\bNAME(?:\{.*\})?\(",
     "objc": r"^[-+]|^@|NAME",
@@ -155,7 +151,7 @@ CONFIRMING = {
     "markdown": r"^\s{0,3}#{1,6}\s",
     "julia": r"\b(?:function|macro|module|struct|type)\b.*NAME",
 }
-CLAUSES = frozenset(("erlang", "haskell", "elixir", "objc", "ocaml"))
+CLAUSES = frozenset(("haskell", "elixir", "objc", "ocaml"))
 """Languages whose reference lists every clause of a function."""
 FORMS |= {"cpp": FORMS["c"], "zsh": FORMS["bash"]}
 KEYWORDS = frozenset(

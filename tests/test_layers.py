@@ -157,9 +157,9 @@ PARSING_BUILTINS = {"compile", "eval", "exec"}
 
 
 BUDGETS = {
-    "core": (21_490, 20_000),
+    "core": (21_460, 20_000),
     "documents": (6_472, 6_472),
-    "languages": (2_476, 2_476),
+    "languages": (2_380, 2_380),
     "families": (2_268, 2_268),
     "http": (3_681, 3_200),
     "remote": (1_366, 1_200),

@@ -49,8 +49,6 @@ DEFINITIONS = {
     "tex": "\\\\section{a}\n",
     "haskell": "f x = x\n",
     "elixir": "def f do\nend\n",
-    "erlang": "f(X) -> X.\n",
-    "clojure": "(defn f [x] x)\n",
     "ocaml": "let f x = x\n",
     "julia": "function f() end\n",
     "perl": "sub f { 1 }\n",

@@ -92,13 +92,6 @@ DEFECTS = (
         tests="tests/extras/languages/test_grammars.py -k once",
     ),
     Defect(
-        name="a full stop in an atom of Erlang ends a function",
-        file=f"{SRC}/extras/languages/block_rules.py",
-        old='{_STRING}|{_QUOTED}",\n        comments=("%",',
-        new='{_STRING}",\n        comments=("%",',
-        tests="tests/extras/languages/test_languages.py -k atom",
-    ),
-    Defect(
         name="blocks are ended by braces that do not match, without doubt",
         file=f"{SRC}/extras/languages/blocks.py",
         old="if self.is_balanced or paired == line else",

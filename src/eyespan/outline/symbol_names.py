@@ -2,8 +2,7 @@
 
 A name is looked up as it is written first, then without what languages and tools put around it: keywords, parameters,
 generics, receivers, packages, quotes. A shorter name is accepted only if what was cut off cannot name another symbol: a
-package or a module, never a class. Symbols that share a name differ by their number in the file (`name#2`) or by their
-parameters (`name(int, String)`).
+package or a module, never a class. Symbols that share a name differ by their number in the file (`name#2`).
 """
 
 from __future__ import annotations
@@ -115,10 +114,6 @@ def _resolve(outline: Outline, query: str) -> list[Symbol]:
         ]
         if symbols:
             return symbols
-    if call := _CALL.fullmatch(query):
-        symbols = _overloads(_resolve_name(outline, call[1]), call[2])
-        if symbols:
-            return symbols
     return _resolve_name(outline, query)
 
 
@@ -190,41 +185,6 @@ def _without_package(name: str) -> Iterator[str]:
         yield ".".join(parts[start:])
     if len(parts) > 1 and all(part == part.lower() for part in parts[:-1]) and parts[0] not in ("self", "this"):
         yield parts[-1]
-
-
-def _overloads(found: list[Symbol], parameters: str) -> list[Symbol]:
-    """Return the symbols that take these parameters; all of them if that cannot be seen."""
-    wanted = _parameters(parameters)
-    if len(found) < 2:
-        return found
-    matching = []
-    for one in found:
-        call = re.search(r"\((.*)\)", one.signature[one.signature.find(one.name) :])
-        given = _parameters(call[1]) if call else []
-        if len(given) == len(wanted) and all(_is_same_type(a, b) for a, b in zip(wanted, given, strict=True)):
-            matching.append(one)
-    return matching or found
-
-
-def _parameters(text: str) -> list[str]:
-    """Return the parameters in a list, split at the commas outside of brackets."""
-    parts, depth, start = [], 0, 0
-    for at, char in enumerate(text):
-        if char in "([<{":
-            depth += 1
-        elif char in ")]>}":
-            depth -= 1
-        elif char == "," and depth == 0:
-            parts.append(text[start:at].strip())
-            start = at + 1
-    last = text[start:].strip()
-    return [*parts, last] if last else parts
-
-
-def _is_same_type(wanted: str, given: str) -> bool:
-    """Return True if all words of a parameter are in another; generics and packages do not count."""
-    words = re.findall(r"\w+", re.sub(r"<.*>", "", wanted.rpartition(".")[2] if " " not in wanted else wanted))
-    return set(words) <= set(re.findall(r"\w+", given))
 
 
 def nearest(outline: Outline, query: str, most: int = suggest.MAX_SUGGESTIONS) -> list[Symbol]:

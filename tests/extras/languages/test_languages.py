@@ -277,23 +277,6 @@ FILES = {
             "8-8 t",
         ],
     ),
-    "a.erl": (
-        "-module(a).\n-export([f/1]).\nf(0) ->\n  1;\nf(X) ->\n  X.\n-record(r, {a}).\ng() -> ok.\n",
-        [
-            "3-6 f",
-            "7-7 r",
-            "8-8 g",
-        ],
-    ),
-    "a.clj": (
-        '(ns a.b)\n(defn f\n  "doc"\n  [x]\n  (+ x 1))\n(def y 1)\n(defrecord R [a])\n',
-        [
-            "1-1 a.b",
-            "2-5 f",
-            "6-6 y",
-            "7-7 R",
-        ],
-    ),
     "CMakeLists.txt": (
         "project(x)\nfunction(f a)\n  set(x y)\nendfunction()\nadd_library(lib STATIC\n  a.c)\n",
         [
@@ -302,12 +285,7 @@ FILES = {
             "5-6 lib",
         ],
     ),
-    "BUILD": (
-        'load("x", "y")\ncc_library(\n    name = "lib",\n    srcs = ["a"],\n)\n',
-        [
-            "2-5 lib",
-        ],
-    ),
+    "defs.bzl": ("A = 1\n\ndef f(x):\n    return x\n", ["1-1 A", "3-4 f"]),
     "a.rst": (
         "Title\n=====\n\ntext\n\nSub\n---\n\n.. function:: foo(x)\n\n   doc\n\nOther\n=====\n",
         [
@@ -456,7 +434,7 @@ def test_two_languages_share_a_suffix(source, wanted):
 def test_every_language_is_in_a_test():
     covered = {language_of(name, FILES[name][0].encode()) for name in FILES}
 
-    assert len(covered & set(languages())) == len(covered) == 27
+    assert len(covered & set(languages())) == len(covered) == 25
 
 
 def test_an_end_in_a_text_whose_braces_do_not_match_is_doubtful_or_agreed_on():
@@ -466,12 +444,6 @@ def test_an_end_in_a_text_whose_braces_do_not_match_is_doubtful_or_agreed_on():
 
     assert [(one.name, one.last) for one in found.symbols] == [("a", 4), ("b", 8)]
     assert [bool(one.doubt) for one in found.symbols] == [True, False]
-
-
-def test_a_quoted_atom_of_erlang_ends_no_function():
-    source = b"f(C) ->\n  case C of\n    a -> 'no. (1)';\n    $' -> b\n  end.\n\ng() -> ok.\n"
-
-    assert [(one.name, one.last) for one in outline_here(source, "a.erl").symbols] == [("f", 5), ("g", 7)]
 
 
 def test_the_functions_of_cmake_may_contain_others():

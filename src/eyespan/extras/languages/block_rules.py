@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Ends = Literal["braces", "parentheses", "dot"]
+Ends = Literal["braces", "parentheses"]
 
 _STRING = r'"(?:\\.|[^"\\\n])*"?'
 _QUOTED = r"'(?:\\.|[^'\\\n])*'?"
@@ -167,43 +167,6 @@ RULES: dict[str, BlockRules] = {
         ends="braces",
         skipped=rf"{_SLASHES}|@?{_STRING}|{_QUOTED}",
         comments=("//", "/*", " *"),
-    ),
-    "erlang": BlockRules(
-        definitions=(
-            (r"^(?P<name>[a-z]\w*|'[^'\n]+')(?=\s*\()", "function"),
-            (r"^-record\(\s*(?P<name>\w+)", "struct"),
-            (r"^-define\(\s*(?P<name>\w+)", "macro"),
-            (r"^-(?:type|opaque)\s+(?P<name>\w+)", "type"),
-            (r"^-callback\s+(?P<name>\w+)", "method"),
-        ),
-        ends="dot",
-        skipped=rf"%[^\n]*|\$\\?.|{_STRING}|{_QUOTED}",
-        comments=("%", "-spec", "-doc"),
-    ),
-    "clojure": BlockRules(
-        definitions=(
-            (
-                r"^[ \t]*\((?:[\w.-]+/)?(?:defn-?|defmulti|defmethod|defmacro|deftest|definline)\s+(?:\^\S+\s+"
-                r"|\^\{[^}]*\}\s+)*(?P<name>[^\s()\[\]{}\"]+)",
-                "function",
-            ),
-            (
-                r"^[ \t]*\((?:[\w.-]+/)?(?:defprotocol|definterface)\s+(?:\^\S+\s+)*(?P<name>[^\s()\[\]{}\"]+)",
-                "interface",
-            ),
-            (
-                r"^[ \t]*\((?:[\w.-]+/)?(?:defrecord|deftype|defstruct)\s+(?:\^\S+\s+)*(?P<name>[^\s()\[\]{}\"]+)",
-                "struct",
-            ),
-            (r"^\(ns\s+(?:\^\S+\s+|\^\{[^}]*\}\s+)*(?P<name>[^\s()\[\]{}\"]+)", "namespace"),
-            (
-                r"^\((?:[\w.-]+/)?def[\w-]*\s+(?:\^\S+\s+|\^\{[^}]*\}\s+)*(?P<name>[^\s()\[\]{}\":][^\s()\[\]{}\"]*)",
-                "constant",
-            ),
-        ),
-        ends="parentheses",
-        skipped=r';[^\n]*|"(?:\\.|[^"\\])*"?|\\(?:[a-z]+|.)',
-        comments=(";",),
     ),
     "cmake": BlockRules(
         definitions=(

@@ -8,7 +8,6 @@ so does one whose end disagrees with the indentation (`alignment`). The time is 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from dataclasses import replace
 
 from eyespan.extras.languages.alignment import Alignment
@@ -52,13 +51,8 @@ class _BlockScanner:
 
     def definitions(self) -> list[Definition]:
         """Return the definitions in file order."""
-        ways = {
-            "braces": self._by_braces,
-            "parentheses": self._by_parentheses,
-            "dot": self._by_dots,
-        }
         starts = self._starts()
-        ends = ways[self._rules.ends](starts)
+        ends = self._by_braces(starts) if self._rules.ends == "braces" else self._by_parentheses(starts)
         found: list[Definition] = []
         for (match, kind), (last, doubt) in zip(starts, ends, strict=True):
             name, owner = self._name(match)
@@ -66,8 +60,6 @@ class _BlockScanner:
                 continue
             line = self._numbers.at(match.start("name") if match.groupdict().get("name") else _first_char(match))
             before = found[-1] if found else None
-            if self._language == "erlang" and before is not None and before.name == name and line <= before.last:
-                continue  # another clause of the same function
             floor = min(before.line if before is not None else 0, line - 1)
             line_end = self._text.find("\n", match.end())
             signature = squeeze(self._text[_first_char(match) : line_end if line_end >= 0 else None])
@@ -189,23 +181,12 @@ class _BlockScanner:
         return None
 
     def _by_parentheses(self, starts: list[tuple[re.Match[str], str]]) -> list[End]:
-        pairs = self._pairs(r"(?P<close>[)\]}])|[(\[{]" if self._language == "clojure" else r"(?P<close>\))|\(")
-        if self._rules.words:
-            pairs |= self._pairs(self._rules.words)
+        pairs = self._pairs(r"(?P<close>\))|\(") | self._pairs(self._rules.words)
         ends = []
         for match, _ in starts:
             closing = pairs.get(self._masked.find("(", match.start()))
             line = self._numbers.at(match.end())
             ends.append((line, line) if closing is None else (self._numbers.at(closing), 0))
-        return ends
-
-    def _by_dots(self, starts: list[tuple[re.Match[str], str]]) -> list[End]:
-        stops = [piece.start() for piece in re.finditer(r"\.(?=\s|\Z)", self._masked)]
-        ends = []
-        for match, _ in starts:
-            at = bisect_left(stops, match.end())
-            line = self._numbers.at(match.end())
-            ends.append((self._numbers.at(stops[at]), 0) if at < len(stops) else (line, line))
         return ends
 
 

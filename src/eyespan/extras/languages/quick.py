@@ -62,9 +62,7 @@ _PATTERNS = {
     "ocaml": rb"^(?:let(?:[ \t]+rec)?|and|type|module|val|external|class)[ \t]+(?P<name>[A-Za-z_][\w']*)",
     "zig": rb"^[ \t]{0,4}(?:(?:pub|export|inline|extern)[ \t]+){0,3}(?:fn[ \t]+(?P<name>\w+)|const[ \t]+"
     rb"(?P<type>\w+)[ \t]*=[ \t]*(?:(?:packed|extern)[ \t]+)?(?:struct|enum|union|opaque|error)\b)",
-    "erlang": rb"^(?P<name>[a-z]\w*)\(",
     "haskell": rb"^(?:(?:data|newtype|class|type)[ \t]+(?P<name>[A-Z]\w*)|(?P<type>[a-z_][\w']*)[ \t]*::)",
-    "clojure": rb"^\((?:def\w*-?)[ \t]+(?P<name>[^\s()\[\]]+)",
     **dict.fromkeys(("bash", "zsh"), rb"^(?:function[ \t]+)?(?P<name>[\w:.-]+)[ \t]*\(\)"),
     "sql": rb"(?i)^create[ \t]+(?:or[ \t]+replace[ \t]+)?(?:table|view|function|procedure|index)[ \t]+(?P<name>[\w.]+)",
     "cmake": rb"(?i)^[ \t]*(?:function|macro|add_executable|add_library)[ \t]*\([ \t]*(?P<name>[\w.-]+)",
