@@ -51,7 +51,6 @@ OPENING_FILES = {
     "extras/hosts/setup_command.py": "the configuration of the host that a person named",
     "extras/hosts/transcripts.py": "the transcripts that a person named",
     "cli/detach.py": "the null device, in place of a closed stream",
-    "cli/pager.py": "the null device, in place of the pager",
     "cli/standard_input.py": "a private copy of standard input",
     "extras/bulk/worker.py": "its own pipe, and the null device in place of standard output",
     "extras/http/page/view_command.py": "the browser of the user",
@@ -77,7 +76,6 @@ OPENING_FILES = {
 STARTING_PROCESSES = {
     "extras/bulk/worker.py": "processes that read files, each with a workspace of its own",
     "cli/detach.py": "the command continues in a child while a hung mount holds this process",
-    "cli/pager.py": "the user's pager, for output on a terminal",
     "extras/hosts/setup_command.py": "the server, once, as the host will start it",
     "extras/remote/connector.py": "the process that connects to the stores of a server",
     "extras/http/reload.py": "the process that reads changed tokens outside of the sandbox",
