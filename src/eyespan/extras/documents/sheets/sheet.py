@@ -12,7 +12,7 @@ import datetime
 import io
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from eyespan.decoders.files import read_whole, unreadable
 from eyespan.errors import Missing, Unreadable
@@ -32,6 +32,8 @@ except ImportError:  # reported by `decode`
 MAX_FILE_BYTES = 64 * 1024 * 1024
 _FAR_CELL = re.compile(rb' r="([A-Z]{1,3})(\d{1,7})"')
 _LETTERS = re.compile(rb' r="([A-Z]{1,3})\d')
+_EMPTY_CELL = re.compile(rb"<(?:\w{1,20}:)?c\b[^<>]{0,500}/>")
+_EMPTY_ROW = re.compile(rb"<(?:\w{1,20}:)?row\b[^<>]{0,500}(?:/>|>\s*</(?:\w{1,20}:)?row>)")
 _BOOK_RELATIONS = "xl/_rels/workbook.xml.rels"
 _MACROS = re.compile(rb"(?<=//schemas\.)microsoft\.com/office/2006/relationships/xl(?:Intl)?Macrosheet")
 """The type of sheets of macros of Excel 4, which calamine does not know; they have cells like others."""
@@ -149,10 +151,8 @@ class _PackageBook:
         if self._package is not None and self._images is not None and part.startswith("xl/chartsheets/"):
             relations = self._package.relations(part)
             return [f"## {name}", *drawings.sheet_blocks(self._package, self._images, relations)]
-        extras, crowded = self._extras(name, part)
+        extras = self._extras(name, part)
         extras.is_hidden = extras.is_hidden or name in self._hidden
-        if crowded is not None and self._package is not None:
-            return self._sparse_blocks(name, area, extras, crowded)
         try:
             sheet = self._book.get_sheet_by_name(name)
             start = sheet.start or (0, 0)
@@ -166,39 +166,19 @@ class _PackageBook:
     def _part_of(self, name: str) -> str:
         return "" if self._xlsx is None else self._xlsx.parts.get(name, "")
 
-    def _sparse_blocks(self, name: str, area: Area, extras: Extras, crowded: _Crowded) -> list[str]:
-        """Return a sheet whose cells are far apart: only rows and columns with values. Raises: _SheetUnreadable."""
-        assert self._package is not None
-        try:
-            book = _library_book(self._package.with_part(crowded.part, crowded.xml))
-            sheet = book.get_sheet_by_name(name)
-            start, rows = sheet.start or (0, 0), sheet.to_python() if sheet.start else []
-            values = {
-                (crowded.rows[start[0] + at], crowded.columns[start[1] + across]): value
-                for at, row in enumerate(rows)
-                for across, value in enumerate(row)
-                if value != ""
-            }
-        except BaseException as error:
-            _reraise_foreign(error)
-            raise _SheetUnreadable("this sheet cannot be read: it is corrupt") from None
-        return sparse_blocks(name, values, area, extras)
-
-    def _extras(self, name: str, part: str) -> tuple[Extras, _Crowded | None]:
-        """Return what a sheet has beside its values, and its cells moved together if they are far apart.
-
-        Raises: Unreadable.
-        """
+    def _extras(self, name: str, part: str) -> Extras:
+        """Return what a sheet has beside its values. Raises: _SheetUnreadable."""
         if self._ods is not None:
-            return self._ods.get(name, cells.Extras()), None
+            return self._ods.get(name, cells.Extras())
         if self._xlsx is not None and self._package is not None and part in self._package:
             try:
                 xml = xlsx.as_utf8(self._package.read(part))
             except Unreadable as error:
                 raise _SheetUnreadable(error.reason) from None
-            crowded = None if _is_small(xml) else _moved_together(part, xml)
-            return self._xlsx.extras(name, xml), crowded
-        return cells.Extras(), None
+            if not _is_small(xml):
+                raise _SheetUnreadable(f"its cells are too far apart, the limit is {cells.MAX_CELLS} cells")
+            return self._xlsx.extras(name, xml)
+        return cells.Extras()
 
 
 def _library_book(data: bytes) -> Any:
@@ -220,51 +200,12 @@ def _reraise_foreign(error: BaseException) -> None:
 
 
 def _is_small(xml: bytes) -> bool:
-    """Return True if the rectangle around all cells of a sheet can be held in memory."""
+    """Return True if the rectangle around the filled cells, which the library makes, can be held in memory."""
+    xml = _EMPTY_ROW.sub(b"", _EMPTY_CELL.sub(b"", xml))
     last = _FAR_CELL.match(xml, xml.rfind(b' r="'))
     rows = max(int(last[2]) if last else 1, xml.count(b"<row"))
     last_column = max(set(_LETTERS.findall(xml)), key=lambda letters: (len(letters), letters), default=b"A")
     return rows * (cells.column_number(last_column.decode()) + 1) <= cells.MAX_CELLS
-
-
-class _Crowded(NamedTuple):
-    """A sheet whose rows and columns without values were taken out, and the numbers of the others."""
-
-    part: str
-    xml: bytes
-    rows: list[int]
-    columns: list[int]
-
-
-_EMPTY_CELL = re.compile(rb"<(?:\w{1,20}:)?c\b[^<>]{0,500}/>")
-_CELL_PLACE = re.compile(rb'(<(?:\w{1,20}:)?c\b[^<>]{0,500}? r=")([A-Z]{1,3})(\d{1,7})"')
-_ROW_PLACE = re.compile(rb'(<(?:\w{1,20}:)?row\b[^<>]{0,500}? r=")(\d{1,7})"')
-_SPANS = re.compile(rb' spans="[^"]{0,500}"|<(?:\w{1,20}:)?dimension\b[^<>]{0,500}/>')
-
-
-def _moved_together(part: str, xml: bytes) -> _Crowded:
-    """Return a sheet with its cells moved together, for the library, which holds the rectangle around them.
-
-    Raises: Unreadable, if the rectangle is still too large.
-    """
-    xml = _SPANS.sub(b"", _EMPTY_CELL.sub(b"", xml))
-    filled = {(letters, int(digits)) for _, letters, digits in _CELL_PLACE.findall(xml)}
-    rows = sorted({row for _, row in filled})
-    columns = sorted({cells.column_number(letters.decode()) for letters in {letters for letters, _ in filled}})
-    if len(rows) * len(columns) > cells.MAX_CELLS:
-        wide, high = columns[-1] + 1, rows[-1]
-        raise unreadable(f"a sheet spans {high} rows and {wide} columns, the limit is {cells.MAX_CELLS} cells")
-    row_at = {row: at + 1 for at, row in enumerate(rows)}
-    column_at = {number: cells.column_letters(at).encode() for at, number in enumerate(columns)}
-
-    def cell(match: re.Match[bytes]) -> bytes:
-        letters = column_at[cells.column_number(match[2].decode())]
-        return b'%s%s%d"' % (match[1], letters, row_at[int(match[3])])
-
-    moved = _CELL_PLACE.sub(cell, xml)
-    # A row without values is put at the end, where it does not matter.
-    moved = _ROW_PLACE.sub(lambda match: b'%s%d"' % (match[1], row_at.get(int(match[2]), len(rows) + 1)), moved)
-    return _Crowded(part, moved, [row - 1 for row in rows], columns)
 
 
 # --- the selection ----------------------------------------------------------------------------------------------------
@@ -333,35 +274,6 @@ def sheet_blocks(
             lines.append(f"| {number + 1} | {' | '.join(shown_cells)} |")
     header = [f"## {name} ({shown}{state})", *extras.header_lines()]
     return [*header, "\n".join(lines), *_formula_blocks(extras, bounds), *extras.blocks]
-
-
-def sparse_blocks(name: str, values: Mapping[tuple[int, int], Any], area: Area, extras: Extras) -> list[str]:
-    """Return a sheet with cells far apart as blocks: only the rows and columns that hold something."""
-    top, left, bottom, right = area
-    places = [
-        (row, column) for row, column in {*values, *extras.places()} if top <= row <= bottom and left <= column <= right
-    ]
-    state = ", hidden" if extras.is_hidden else ""
-    if not places:
-        return [f"## {name}{' (hidden)' if state else ''}", *extras.header_lines(), "[no cells]", *extras.blocks]
-    shown_rows, shown_columns = sorted({row for row, _ in places}), sorted({column for _, column in places})
-    if len(shown_rows) * len(shown_columns) > cells.MAX_CELLS:
-        raise _SheetUnreadable(f"this sheet has more than {cells.MAX_CELLS} cells; select an area, such as A1:Z1000")
-    lines = [
-        f"|   | {' | '.join([cells.column_letters(column) for column in shown_columns])} |",
-        "|---|" + " --- |" * len(shown_columns),
-    ]
-    for row in shown_rows:
-        shown = []
-        for column in shown_columns:
-            value = values.get((row, column), "")
-            changed = _changed_cell([[value]], (row, column), extras, (row, column))
-            shown.append(_cell(value) if changed is None else changed)
-        lines.append(f"| {row + 1} | {' | '.join(shown)} |")
-    bounds = (shown_rows[0], shown_columns[0], shown_rows[-1], shown_columns[-1])
-    header = [f"## {name} ({cells.area_name(*bounds)}{state})", *extras.header_lines()]
-    note = "[only rows and columns with values are shown]"
-    return [*header, note, "\n".join(lines), *_formula_blocks(extras, bounds), *extras.blocks]
 
 
 def _bounds(rows: list[list[Any]], start: tuple[int, int], area: Area, extras: Extras) -> Area | None:
