@@ -10,7 +10,8 @@ import pytest
 from eyespan import Workspace
 from eyespan.dialects import dialect_class, dialect_names
 from eyespan.dialects.forms import arguments_of
-from eyespan.dialects.table import TableDialect
+from eyespan.dialects.table import TableDialect, Window
+from eyespan.model import Lines
 
 TABLES = [
     name for name in dialect_names() if issubclass(dialect_class(name), TableDialect) and not name.startswith("forge")
@@ -174,3 +175,10 @@ def test_the_root_itself_is_a_dot_in_errors_of_workspace(root):
         answer = workspace.tool("workspace").call({"path": str(root)})
 
     assert answer.error.message == "NOT_FILE: path is not a file: ."
+
+
+def test_a_range_that_ends_before_it_starts_has_no_lines():
+    window = Window(first="from", last="to", count="most", lines=10)
+
+    assert window.selection({"from": 9, "to": 5}) == window.selection({"from": 9, "to": 5, "most": 3}) == Lines(9, 0)
+    assert window.selection({"from": 5, "to": 9, "most": 3}) == Lines(5, 3)

@@ -76,6 +76,16 @@ def test_any_window(encoding, text, first, count, block, most, first_bytes):
     assert part.ends_open == (bool(lines) and not lines[-1].endswith("\n"))
 
 
+@pytest.mark.parametrize("encoding", ALL)
+@pytest.mark.parametrize("block", [1, 16, 4096])
+def test_a_window_of_no_lines(encoding, block):
+    data = encoding.bom + "a\nb\nc\n".encode(encoding.name)
+
+    part = reader(data, encoding, block=block, first=4096).window(2, 0)
+
+    assert (part.data, part.first_line, part.line_count, part.more) == (b"", 2, 0, True)
+
+
 @settings(deadline=None, max_examples=examples(300))
 @given(st.sampled_from(ALL), texts, st.integers(1, 30), blocks, steps, blocks)
 def test_any_tail(encoding, text, count, block, most, first_bytes):

@@ -138,7 +138,7 @@ class Window:
         if self.has_tails and first is not None and first < 0:
             return Tail(-first)
         first = 1 if first is None else max(1, first - self.origin + 1)
-        count = None if values.get(self.count) is None else max(0, values[self.count])
+        count = values.get(self.count)
         last = values.get(self.last)
         if last is not None:
             count = last - first + 1 if count is None else min(count, last - first + 1)
@@ -146,7 +146,7 @@ class Window:
             count = self.lines
         if self.max_lines is not None:
             count = self.max_lines if count is None else min(count, self.max_lines)
-        return Lines(first, count)
+        return Lines(first, None if count is None else max(0, count))
 
     def is_capped(self, values: Mapping[str, Any]) -> bool:
         """Return True if arguments ask for more lines than an answer has."""

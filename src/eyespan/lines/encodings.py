@@ -46,7 +46,7 @@ class Encoding:
 
     def nth(self, block: bytes, n: int, start: int = 0) -> int:
         """Return the offset just after the n-th line feed from `start` on in an aligned block, or -1."""
-        if self.unit_bytes == 1:
+        if self.unit_bytes == 1 and n:
             return _native.nth(block, n, start)
         at = start
         for _ in range(n):
