@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 
 import pytest
 
@@ -99,6 +100,28 @@ def test_an_answer_of_several_files_names_the_call_for_the_others(place, name, f
 
     assert [seen.count(f"end of part {number}") for number in range(shown)] == [1] * shown
     assert 1 < calls < 8
+
+
+def test_an_answer_to_a_pattern_has_whole_files_and_names_the_first_that_is_left_out(place):
+    tool = place.toolset("gemini", max_answer_tokens=LIMIT)[1]
+    shown, following = [], 0
+    while following < 8 and len(shown) < 9:
+        excluded = [f"part{number}.txt" for number in range(following)]
+        reply = tool.call({"include": ["part*.txt"], "exclude": excluded})
+        shown += re.findall(r"end of part (\d)", reply.text)
+        left = re.findall(r"^.*/part(\d).txt \(and those after it: the answer is full\)$", reply.text, re.MULTILINE)
+        following = int(left[0]) if left else 8
+
+    assert shown == [str(number) for number in range(8)]
+
+
+@pytest.mark.parametrize("name", ["filesystem", "continue"])
+def test_an_answer_that_no_call_continues_is_cut_after_a_line_and_counts_the_lines(place, name):
+    _, reply = call(place, name, "long.txt", max_answer_tokens=LIMIT)
+
+    shown = reply.content[0].text
+    assert shown.splitlines() == [f"row {number} of the long file" for number in range(1, shown.count("\n") + 1)]
+    assert f"the limit of this host, after {shown.count(chr(10))} of {LINES:,} lines." in reply.content[-1].text
 
 
 @pytest.mark.parametrize("name", ["claude", "claude@2.1"])

@@ -14,7 +14,7 @@ from typing import Any
 from eyespan import errors
 from eyespan.context import CallContext
 from eyespan.dialects.arguments import Field, Wording, checked
-from eyespan.dialects.base import Admit, ToolsetDialect
+from eyespan.dialects.base import BYTES_PER_TOKEN, Admit, ToolsetDialect, host_tokens
 from eyespan.dialects.table import Call, Paths, TableDialect, Window, media_block
 from eyespan.engine import Engine
 from eyespan.escape import valid_text, written_path
@@ -56,6 +56,7 @@ _WARNING = (
     "\n\n{body}"
 )
 END = "\n--- End of content ---"
+NO_FILES = "No files matching the criteria were found or all were skipped."
 
 
 class GeminiReadFile(TableDialect):
@@ -161,13 +162,12 @@ class ReadManyFiles(GeminiReadFile):
         call = self.parse(arguments, engine.admit)
         content: list[Content] = []
         skipped: list[str] = []
-        size = lines = 0
+        lines = 0
+        # Of several patterns, the settings of the host leave out the last ones and name the call for them.
+        tokens = (len(call["include"]) == 1 and 0.9 * self.host.max_answer_tokens) or MAX_TEXT_BYTES / BYTES_PER_TOKEN
         for count, path in enumerate(self._found(call, engine, context)):
             context.check()
             shown = written_path(path)
-            if count == MAX_FILES or size > MAX_TEXT_BYTES:
-                skipped.append(f"{shown} (and those after it: the answer is full)")
-                break
             try:
                 reply = self.answer(replace(call, path=path), engine, context)
             except (errors.Cancelled, errors.TimedOut):
@@ -178,15 +178,16 @@ class ReadManyFiles(GeminiReadFile):
             block = reply.content[0]
             if isinstance(block, TextContent):
                 block = TextContent(f"--- {shown} ---\n\n{block.text}\n\n")
-                size += len(block.text)
-                lines += reply.measures.get("lines", 0)
             elif not _names_asset(path, call["include"]):
                 skipped.append(f"{shown} (asset file, not requested by name or suffix)")
                 continue
+            tokens -= host_tokens(Reply((block,)))
+            if count >= MAX_FILES or (content and tokens < 0):
+                skipped.append(f"{shown} (and those after it: the answer is full)")
+                break
+            lines += reply.measures.get("lines", 0)
             content.append(block)
-        content.append(
-            TextContent(END if content else "No files matching the criteria were found or all were skipped.")
-        )
+        content.append(TextContent(END if content else NO_FILES))
         if skipped:
             content.append(TextContent("\n".join(["Skipped:", *skipped[:20]])))
         return Reply(tuple(content), measures={"lines": lines, **({"left_out": skipped} if skipped else {})})

@@ -28,8 +28,8 @@ from eyespan.dialects import forms, redaction
 from eyespan.dialects.base import BYTES_PER_TOKEN, Dialect, host_tokens, least_tokens
 from eyespan.dialects.path_map import in_paths
 from eyespan.errors import BadArguments, ReadError
-from eyespan.model import Content, ImageContent, Reply, TextContent
-from eyespan.tokens import estimate, estimate_image, fit
+from eyespan.model import Content, Reply, TextContent
+from eyespan.tokens import estimate, fit
 
 NOTE_TOKENS = 120
 """Kept free for the block that states what was left out."""
@@ -138,18 +138,19 @@ def _fitted(dialect: Dialect, arguments: Any, reply: Reply, run: Run) -> Reply:
         tokens = host_tokens(shorter)
         if tokens <= limit:
             following = portion.after(shown)
-            call = f" Read on with {_json(following)}." if following else ""
+            call = f" Read on with {json.dumps(following, ensure_ascii=False)}." if following else ""
             fits = f"as many as fit {most:,} tokens, the limit of this host."
             return _with_note(shorter, f"{portion.named(shown)} shown, {fits}{call}")
         count = min(count, shown)
     if portion is not None and portion.unit == "Files":  # the first file alone is too long
-        alone, rest = portion.first(1), portion.after(1)
-        return _with_note(_shortened(dialect, alone, run), f"Then read the other files with {_json(rest)}.")
-    return _cut(
-        _cleaned(dialect, _beginning(reply, most)),
-        limit,
-        f"The answer is cut at {most:,} tokens, the limit of this host. ",
-    )
+        others = json.dumps(portion.after(1), ensure_ascii=False)
+        return _with_note(_shortened(dialect, portion.first(1), run), f"Then read the other files with {others}.")
+    cleaned = _cleaned(dialect, _beginning(reply, most))
+    cut = _cut(cleaned, limit)
+    shown, whole, lost = _line_count(cut), _line_count(reply), len(cleaned.content) - len(cut.content)
+    after = f", after {shown:,} of {whole:,} lines" if shown < whole else ""
+    advice = f"{lost} further parts are left out. " * bool(lost) + "Ask for fewer files, pages or lines in one call."
+    return _with_note(cut, f"The answer is cut at {most:,} tokens, the limit of this host{after}. {advice}")
 
 
 def _shortened(dialect: Dialect, arguments: Any, run: Run) -> Reply:
@@ -238,10 +239,6 @@ def _window(dialect: Dialect, arguments: Any, reply: Reply) -> _Portion | None:
     )
 
 
-def _json(arguments: Any) -> str:
-    return json.dumps(arguments, ensure_ascii=False)
-
-
 def _beginning(reply: Reply, most: int) -> Reply:
     """Return the reply with the start of its texts: more than fits, so that half a secret at their end is cut off."""
     chars = 4 * BYTES_PER_TOKEN * most
@@ -250,34 +247,38 @@ def _beginning(reply: Reply, most: int) -> Reply:
     return replace(reply, content=content, structured=structured)
 
 
-def _cut(reply: Reply, limit: int, note: str) -> Reply:
-    """Return the reply with the blocks that fit, and the texts of its result object cut as well."""
+def _cut(reply: Reply, limit: int) -> Reply:
+    """Return the reply with its longest text cut, or else the blocks that fit, and the texts of its result cut."""
     kept: list[Content] = []
-    images, most = 0, limit
+    texts = [one for one in reply.content if isinstance(one, TextContent)]
+    longest = max(texts, key=lambda one: len(one.text), default=None)
+    room = limit - host_tokens(Reply(tuple([one for one in reply.content if one is not longest])))
+    left = limit
     for block in reply.content:
-        if isinstance(block, TextContent):
-            text = _cut_text(block.text, max(0, limit))
-            limit -= host_tokens(Reply((TextContent(text),)))
-            kept += [TextContent(text)] if text else []
-        elif isinstance(block, ImageContent) and estimate_image(block.data) > limit:
-            images += 1
-        else:
-            limit -= estimate_image(block.data) if isinstance(block, ImageContent) else 0
-            kept.append(block)
-    lost = f"{images} images are left out. " if images else ""
+        most = room if block is longest and room > 0 else left
+        shown = TextContent(_cut_text(block.text, most)) if isinstance(block, TextContent) else block
+        tokens = host_tokens(Reply((shown,)))
+        if tokens <= left and shown != TextContent(""):
+            left -= tokens
+            kept.append(shown)
     measures = {name: value for name, value in reply.measures.items() if name != "lines"}
-    structured = _map_texts(reply.structured, lambda text: _cut_text(text, most)) if reply.structured else None
+    structured = _map_texts(reply.structured, lambda text: _cut_text(text, limit)) if reply.structured else None
     if structured is not None and "truncated" in structured:
         structured["truncated"] = True
-    reply = replace(reply, content=tuple(kept), structured=structured, measures=measures)
-    return _with_note(reply, f"{note}{lost}Ask for fewer files, pages or lines in one call.")
+    return replace(reply, content=tuple(kept), structured=structured, measures=measures)
 
 
 def _cut_text(text: str, limit: int) -> str:
-    """Return as much of the start of a text as the limit admits, by both counts of `host_tokens`."""
+    """Return as much of the start of a text as the limit admits, by both counts of `host_tokens`: whole lines, or the
+    start of the first."""
     size_bytes = limit * BYTES_PER_TOKEN
     start = text.encode("utf-8", "replace")[:size_bytes].decode("utf-8", "ignore")
-    return start if estimate(start) <= limit else start[: fit(start, limit)]
+    start = start if estimate(start) <= limit else start[: fit(start, limit)]
+    return start if len(start) == len(text) or "\n" not in start else start[: start.rindex("\n") + 1]
+
+
+def _line_count(reply: Reply) -> int:
+    return sum([len(one.text.removesuffix("\n").split("\n")) for one in reply.content if type(one) is TextContent])
 
 
 def _with_note(reply: Reply, note: str) -> Reply:
