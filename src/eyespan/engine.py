@@ -168,7 +168,7 @@ class Engine:
         # A revision is spread over files that no backend can promise to open without blocking.
         if not request.revision:
             try:
-                return open_with(self._non_blocking, request, context)
+                return open_with(self._non_blocking, request, context, is_lazy=not request.refuses)
             except WouldBlock:
                 pass
         if not context.may_block:
@@ -248,8 +248,10 @@ def _by_either_name(path: str, act: Callable[[str], T]) -> T:
         raise short from None
 
 
-def open_with(guard: Guard, request: ReadRequest, context: CallContext) -> Opened:
+def open_with(guard: Guard, request: ReadRequest, context: CallContext, *, is_lazy: bool = False) -> Opened:
     """Open what a request names in the calling thread: a file, what is nested in it, or a file of a git revision.
+
+    `is_lazy`: its kind is detected when it is asked for.
 
     Raises: ReadError, WouldBlock.
     """
@@ -265,7 +267,7 @@ def open_with(guard: Guard, request: ReadRequest, context: CallContext) -> Opene
         limit = request.limits.max_file_bytes
         if limit is not None and source.size_bytes > limit:
             raise TooLarge(source.asked, size_bytes=source.size_bytes, limit_bytes=limit)
-        kind = kind_of(source, request, context) if request.refuses else None
+        kind = None if is_lazy else kind_of(source, request, context)
         return Opened(source, request, kind, guard.policy, context)
     except BaseException as error:
         if isinstance(error, ReadError):

@@ -95,7 +95,7 @@ class Recorder(_Engine):
 
     def open(self, request: ReadRequest, context: CallContext | None = None) -> Opened:
         opened = self._tried(request, lambda: self._engine.open(request, context))
-        self._read(request, Document(opened.kind.name, opened.facts, ()))
+        self._read(request, Document("", opened.facts, ()))
         opened.observer = self._read
         return opened
 
