@@ -20,6 +20,7 @@ try:
     from eyespan.extras.http.log import Log
     from eyespan.extras.http.metrics import Metrics
     from eyespan.extras.http.notify import Notifier
+    from eyespan.extras.http.page.served import PageFiles
     from eyespan.extras.http.reload import Keeper, has_token_files, on_hangup
     from eyespan.extras.http.supervisor import Supervisor
 except ImportError as error:
@@ -28,8 +29,6 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     import ssl
-
-    from eyespan.extras.http.page.served import PageFiles
 
 
 __all__ = ["listen", "serve"]
@@ -73,7 +72,7 @@ def serve(workspace_factory: WorkspaceFactory, options: HttpOptions) -> int:
         keeper=keeper,
         tls_context=_tls_context(options),
         capacity=eviction.capacity(raise_descriptor_limit()),
-        page=_page(options),
+        page=PageFiles() if options.view else None,
     )
     services.seal()
     confinement = sandboxing.confine(options, services.roots, services.audit, reached=issuer_addresses(options))
@@ -96,15 +95,6 @@ def issuer_addresses(options: HttpOptions) -> list[str]:
     """Return the addresses of the OAuth issuer, which the server connects to."""
     issuer = options.oauth_issuer
     return [] if issuer is None else [issuer, os.environ.get("EYESPAN_OAUTH_JWKS", issuer)]
-
-
-def _page(options: HttpOptions) -> PageFiles | None:
-    """Return the page at /view, or None without. Raises: OSError."""
-    if not options.view:
-        return None
-    from eyespan.extras.http.page.served import PageFiles
-
-    return PageFiles()
 
 
 def _tls_context(options: HttpOptions) -> ssl.SSLContext | None:

@@ -33,17 +33,10 @@ class CallerServices:
         """Make all services, so that a missing directory is reported at the start. Raises: OSError, ValueError."""
         self._options = options
         self._workspace_factory = workspace_factory
-        self.audit: Audit | None = None
-        if options.audit is not None:
-            from eyespan.server.audit import Audit
-
-            self.audit = Audit(options.audit, options.audit_bytes)
-        self.ring: ReadRing | None = None
+        self.audit = None if options.audit is None else Audit(options.audit, options.audit_bytes)
+        self.ring = ReadRing(options.workers) if options.view else None
         """The latest reads, if the page is served."""
-        self._log: AuditLog | None = self.audit
-        if options.view:
-            self.ring = ReadRing(options.workers)
-            self._log = AuditAndRing(self.audit, self.ring)
+        self._log: AuditLog | None = self.audit if self.ring is None else AuditAndRing(self.audit, self.ring)
         self.common = self._service(workspace_factory(None), options.dialects)
         self._own: dict[str, Service] = {}
         self._sealed: tuple[str, ...] | None = None

@@ -92,8 +92,7 @@ class HttpServer:
         if self.is_stopping:
             return
         self.is_stopping = True
-        if self._notifier is not None:
-            self._notifier.send("STOPPING=1")
+        self._notifier.send("STOPPING=1")
         self.loop.remove_reader(self._listener.fileno())
         if not self._is_passed:
             # Closing the socket resets the connections that wait in it. A socket of systemd stays open.

@@ -48,7 +48,7 @@ class WorkerSetup:
     log: Log
     capacity: int
     """The number of connections of one worker."""
-    notifier: Notifier | None = None
+    notifier: Notifier
     keeper: Keeper | None = None
     tls_context: ssl.SSLContext | None = None
     page: PageFiles | None = None

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from eyespan.escape import valid_tree, visible
+from eyespan.extras.http.auth.rate import RateLimiter
 
 REFUSALS_PER_MINUTE = 60
 REFUSALS_AT_ONCE = 10
@@ -19,9 +20,7 @@ class Log:
 
     def __init__(self, is_json: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self._is_json = is_json
-        self._clock = clock
-        self._left: dict[str, tuple[float, float]] = {}
-        """Lines that may be written at once and the time of the last one, by reason."""
+        self._limiter = RateLimiter(REFUSALS_PER_MINUTE, REFUSALS_AT_ONCE, clock=clock)
         self._skipped: dict[str, int] = {}
 
     def write(self, event: str, message: str, **facts: Any) -> None:
@@ -43,14 +42,9 @@ class Log:
 
     def refused(self, status: int, reason: str, detail: str, address: str) -> None:
         """Write the reason for a refused request, unless there are too many for the same reason."""
-        now = self._clock()
-        left, last = self._left.get(reason, (float(REFUSALS_AT_ONCE), now))
-        left = min(float(REFUSALS_AT_ONCE), left + (now - last) * REFUSALS_PER_MINUTE / 60)
-        if left < 1:
-            self._left[reason] = (left, now)
+        if self._limiter.wait_seconds(reason):
             self._skipped[reason] = self._skipped.get(reason, 0) + 1
             return
-        self._left[reason] = (left - 1, now)
         skipped = self._skipped.pop(reason, 0)
         more = f" ({skipped} more were not logged)" if skipped else ""
         facts: dict[str, Any] = {"status": status, "reason": reason, "address": address}

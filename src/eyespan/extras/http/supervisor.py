@@ -39,8 +39,7 @@ class Supervisor:
         gc.freeze()
         for row in range(self._setup.options.workers):
             self._start(row)
-        if self._setup.notifier is not None:
-            self._setup.notifier.send("READY=1", f"STATUS={self._url}")
+        self._setup.notifier.send("READY=1", f"STATUS={self._url}")
         if self._signals.has_arrived:
             self._stop()
         while self._workers:
@@ -94,8 +93,7 @@ class Supervisor:
 
     def _stop(self, *_: object) -> None:
         self._stopping = True
-        if self._setup.notifier is not None:
-            self._setup.notifier.send("STOPPING=1")
+        self._setup.notifier.send("STOPPING=1")
         for pid in self._workers:
             try:
                 os.kill(pid, signal.SIGTERM)
