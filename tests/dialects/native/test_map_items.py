@@ -81,6 +81,7 @@ def test_a_map_of_too_many_files_goes_on_with_those_that_follow(project, call, m
         f">map of {pattern}: 12 files after the first 12, 538 B of more",
         f">map of {pattern}: 6 files after the first 24, 264 B",
     ]
+    assert call(f"{pattern}:70-").text.endswith(": no name 70: the list has 30 names")
     assert [reply.facts.get("left_out") for reply in replies] == [[f"{pattern}:13-"], [f"{pattern}:25-"], None]
     files = [row.split(" ")[0] for reply in replies for row in _rows(reply) if ".py " in row]
     assert sorted(files) == sorted([f"pkg/part{n}/mod{n}.py" for n in range(30)])

@@ -110,7 +110,7 @@ def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -
             return None
         reason = "not found so far: there are too many files to look at all; begin with the directory of the file"
         raise errors.Unsearched(errors.NotFound(target.path), reason)
-    return map_item(target, found, view, passed)
+    return map_item(target, found, view, min(passed, next(numbers)))  # the tree may have fewer
 
 
 def _size(size_bytes: int) -> str:
