@@ -124,7 +124,9 @@ def read_back(text, style):
         else:
             assert _WORDS.fullmatch(own), own
             if own.startswith("…"):
-                assert (parts[-1][0], content) == ("outline", [])
+                assert kind == "outline"
+                assert all(_OUTLINE_ROW.match(row) for row in content), content
+                rows += content
             elif own.startswith("outline of "):
                 assert all(_OUTLINE_ROW.match(row) for row in content), content
                 parts.append(("outline", own.removeprefix("outline of "), content))

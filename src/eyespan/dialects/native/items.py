@@ -150,11 +150,9 @@ class RowsItem:
         *,
         key: str = "",
         notes: Sequence[str] = (),
-        cut: Callable[[int], Sequence[str]] | None = None,
     ) -> None:
         """`groups` are rows that stay together. `header(count, max_tokens)` returns the lines before so many groups,
-        `following(count)` the selector of what follows them. A list with a `key` has a hash. `cut(max_tokens)` returns
-        what is shown of a first group that does not fit.
+        `following(count)` the selector of what follows them. A list with a `key` has a hash.
         """
         self.selector = selector
         self._groups = groups
@@ -164,17 +162,16 @@ class RowsItem:
         self._view = view
         self._key = key
         self._notes = notes
-        self._cut = cut
 
     def need(self) -> int:
         if self._following(len(self._groups)) is not None:
             return self._view.budget + 1
-        return tokens.estimate(own_lines.write(self._lines(len(self._groups), None, None)[0])) + 1
+        return tokens.estimate(own_lines.write(self._lines(len(self._groups), None)[0])) + 1
 
-    def _lines(self, count: int, rows: Sequence[str] | None, max_tokens: int | None) -> tuple[Sequence[str], str]:
+    def _lines(self, count: int, max_tokens: int | None) -> tuple[Sequence[str], str]:
         """Return the lines of the first groups, and their hash; only the header, if the caller holds them."""
         title, *lead = self._header(count, max_tokens)
-        rows = [row for group in self._groups[:count] for row in group] if rows is None else rows
+        rows = [row for group in self._groups[:count] for row in group]
         if not self._key or not rows:
             return (title, *lead, *rows), ""
         value = digest(self._key, [f"{row}\n" for row in (*lead, *rows)])
@@ -184,15 +181,13 @@ class RowsItem:
         return (title, *lead, *rows, *self._notes), value
 
     def show(self, max_tokens: int) -> Shown:
-        count, rows, room = len(self._groups), None, None
+        count, room = len(self._groups), None
         if self.need() > max_tokens and count:
             room = max_tokens
             around = [*self._header(1, room), *self._notes, self.selector, "#000000000000" if self._key else ""]
             left = max(LEAST_TOKENS, max_tokens - tokens.estimate(own_lines.write(around)) - LEFT_TOKENS)
-            count = count_fitting(["\n".join(group) for group in self._groups], left, tokens.estimate)
-            if not count:
-                count, rows = 1, None if self._cut is None else self._cut(left)
-        lines, value = self._lines(count, rows, room)
+            count = max(1, count_fitting(["\n".join(group) for group in self._groups], left, tokens.estimate))
+        lines, value = self._lines(count, room)
         following = self._following(count)
         facts = dict(self.facts)
         if value:

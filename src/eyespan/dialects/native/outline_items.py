@@ -7,10 +7,8 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from eyespan import tokens
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.items import RowsItem
-from eyespan.dialects.native.rows import count_fitting
 from eyespan.dialects.native.wanted import line_ranges
 from eyespan.dialects.pieces import enclosing_ranges, incompleteness, symbol_ranges
 from eyespan.escape import visible
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
 
 CROWDED = 3
 """More symbols than this within one line are listed by their names alone: the line is minified."""
+MAX_CROWDED = 40
+"""The names that are listed of such a line; a search finds the others."""
 
 
 def outline_item(text: FileText, target: Target, view: View) -> RowsItem:
@@ -81,19 +81,7 @@ def outline_item(text: FileText, target: Target, view: View) -> RowsItem:
         view,
         key=f"{opened.facts.canonical}\noutline",
         notes=[own_lines.note(note) for note in notes],
-        cut=lambda max_tokens: _names_that_fit(groups[0], rows[0], max_tokens),
     )
-
-
-def _names_that_fit(group: Sequence[OutlineSymbol], rows: Sequence[str], max_tokens: int) -> Sequence[str]:
-    """Return as many names of the symbols of one line as fit, at least one, and the number of the others."""
-    if len(group) == 1:
-        return rows
-    names = [visible(symbol.name) for symbol in group]
-    count = count_fitting([f"{own_lines.entry(name)}," for name in names], max_tokens, tokens.estimate) or 1
-    row = own_lines.outline_rows(f"{group[0].first} {', '.join(names[:count])}")
-    more = len(names) - count
-    return [*row, own_lines.words(f"… {more} more on line {group[0].first}")] if more else row
 
 
 def _groups(symbols: Sequence[OutlineSymbol]) -> list[list[OutlineSymbol]]:
@@ -106,8 +94,9 @@ def _rows(group: Sequence[OutlineSymbol]) -> list[str]:
     from eyespan.outline import Outline, render
 
     if len(group) > CROWDED and all(symbol.last == group[0].first for symbol in group):
-        spelled = [f"{group[0].first} {', '.join([visible(symbol.name) for symbol in group])}"]
-    else:
-        single = [Outline(symbols=(symbol,), how="shape", language="", is_complete=True) for symbol in group]
-        spelled = list(dict.fromkeys(map(render, single)))
-    return [row for text in spelled for row in own_lines.outline_rows(text)]
+        names = [visible(symbol.name) for symbol in group[:MAX_CROWDED]]
+        row = own_lines.outline_rows(f"{group[0].first} {', '.join(names)}")
+        more = len(group) - len(names)
+        return [*row, own_lines.words(f"… {more} more on line {group[0].first}")] if more else row
+    single = [Outline(symbols=(symbol,), how="shape", language="", is_complete=True) for symbol in group]
+    return [row for text in dict.fromkeys(map(render, single)) for row in own_lines.outline_rows(text)]
