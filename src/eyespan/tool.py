@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from _thread import start_new_thread
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from eyespan import plugins
@@ -15,7 +17,8 @@ from eyespan.dialects.suggestions import suggested
 from eyespan.engine import Engine
 from eyespan.errors import UNLOADED, BadArguments, Internal, PolicyDenied, ReadError, log_failure, short_of
 from eyespan.escape import valid_text, valid_tree
-from eyespan.model import Reply, ReplyError, TextContent, ToolSpec
+from eyespan.model import ReadRequest, Reply, ReplyError, TextContent, ToolSpec
+from eyespan.outline.render import render
 
 if TYPE_CHECKING:
     from eyespan.workspace import Workspace
@@ -77,7 +80,8 @@ class Tool:
         if not dialect.host.acts:
             return self._run_dialect(arguments, context)
         settled = plugins.load(plugins.own("SETTLED")[0])
-        reply: Reply = settled(dialect, arguments, lambda given: self._run_dialect(given, context))
+        run = partial(self._run_dialect, context=context)
+        reply: Reply = settled(dialect, arguments, run, partial(self._structure, context=context))
         return reply
 
     def _run_dialect(self, arguments: Any, context: CallContext) -> Reply:
@@ -86,6 +90,13 @@ class Tool:
         if not isinstance(reply, Reply):
             raise TypeError("run() returned no Reply")
         return path_map.reply(reply, self.dialect.own_paths) if path_map else reply
+
+    def _structure(self, path: str, max_tokens: int, context: CallContext) -> str:
+        """Return a text with the symbols of a file and their lines, as far as they fit; "" if it has none."""
+        with suppress(ReadError), self.engine.open(ReadRequest(self.path_map.inward(path)), context) as opened:
+            symbols = render(opened.outline(is_courtesy=True), max_tokens)
+            return symbols and f"The file defines:\n{symbols}"
+        return ""
 
     def _reply_to(self, error: ReadError, context: CallContext) -> Reply:
         reply = self.error_reply(error)

@@ -37,14 +37,16 @@ MAX_TRIES = 6
 """How often a call is made again for less."""
 
 Run = Callable[[Any], Reply]
+Structure = Callable[[str, int], str]
+"""Returns a text with the symbols of a file and their lines, within a number of tokens."""
 
 
-def settled(dialect: Dialect, arguments: Any, run: Run) -> Reply:
+def settled(dialect: Dialect, arguments: Any, run: Run, structure: Structure) -> Reply:
     """Answer a call by `run`, and change the reply as the settings of the host have it."""
     arguments = _with_limit(dialect, arguments)
     if dialect.host.suggest:
         run = _with_plain_paths(run)
-    return _hosted(dialect, arguments, run(arguments), run)
+    return _hosted(dialect, arguments, run(arguments), run, structure)
 
 
 def _with_plain_paths(run: Run) -> Run:
@@ -87,14 +89,14 @@ def _with_limit(dialect: Dialect, arguments: Any) -> Any:
     return arguments
 
 
-def _hosted(dialect: Dialect, arguments: Any, reply: Reply, run: Run) -> Reply:
+def _hosted(dialect: Dialect, arguments: Any, reply: Reply, run: Run, structure: Structure) -> Reply:
     """Return the reply as the host's settings have it. `run` makes a call with other arguments."""
     limit = dialect.host.max_answer_tokens
     if reply.is_error or not limit or least_tokens(reply) <= limit:  # a longer one is not cleaned as a whole
         cleaned = _cleaned(dialect, reply)
         if cleaned.is_error or dialect.host.admits(cleaned):
             return cleaned
-    return _fitted(dialect, arguments, reply, run)
+    return _fitted(dialect, arguments, reply, run, structure)
 
 
 def _cleaned(dialect: Dialect, reply: Reply) -> Reply:
@@ -113,12 +115,11 @@ def _cleaned(dialect: Dialect, reply: Reply) -> Reply:
 # --- a shorter answer ------------------------------------------------------------------------------------------------
 
 
-def _fitted(dialect: Dialect, arguments: Any, reply: Reply, run: Run) -> Reply:
+def _fitted(dialect: Dialect, arguments: Any, reply: Reply, run: Run, structure: Structure) -> Reply:
     """Return an answer of fewer files, pages or lines, made by the dialect itself; else the blocks cut at the limit."""
     most = dialect.host.max_answer_tokens
     limit = most - NOTE_TOKENS
-    tokens = least_tokens(reply)
-    tokens = tokens if tokens > most else host_tokens(reply)
+    tokens = least if (least := least_tokens(reply)) > most else host_tokens(reply)
     if "budget" in dialect.settings and isinstance(arguments, dict):  # the dialect names what it leaves out
         asked = arguments.get("budget") or dialect.settings["budget"]
         smaller = _cleaned(dialect, run({**arguments, "budget": int(min(asked, most) * 0.95 * limit / tokens)}))
@@ -126,12 +127,14 @@ def _fitted(dialect: Dialect, arguments: Any, reply: Reply, run: Run) -> Reply:
             return smaller
     portion = _entries(dialect, arguments) or _pages(dialect, arguments, reply) or _window(dialect, arguments, reply)
     count = portion.count if portion is not None else 0
+    # The symbols of a file take a twentieth of the answer at most.
+    listed = structure(portion.path, most // 20) if portion is not None and portion.path else ""
     for _ in range(MAX_TRIES):
         count = min(count - 1, int(count * 0.95 * limit / max(1, tokens)))
         if portion is None or count < 1:
             break
         narrower = portion.first(count)
-        shorter = _cleaned(dialect, run(narrower)) if narrower is not None else None
+        shorter = _cleaned(dialect, _with_note(run(narrower), listed)) if narrower is not None else None
         shown = portion.shown(shorter, count) if shorter is not None and not shorter.is_error else 0
         if shorter is None or not shown:
             break
@@ -139,12 +142,11 @@ def _fitted(dialect: Dialect, arguments: Any, reply: Reply, run: Run) -> Reply:
         if tokens <= limit:
             following = portion.after(shown)
             call = f" Read on with {json.dumps(following, ensure_ascii=False)}." if following else ""
-            fits = f"as many as fit {most:,} tokens, the limit of this host."
-            return _with_note(shorter, f"{portion.named(shown)} shown, {fits}{call}")
+            return _with_note(shorter, f"{portion.named(shown)} {most:,} tokens, the limit of this host.{call}")
         count = min(count, shown)
     if portion is not None and portion.unit == "Files":  # the first file alone is too long
-        others = json.dumps(portion.after(1), ensure_ascii=False)
-        return _with_note(_shortened(dialect, portion.first(1), run), f"Then read the other files with {others}.")
+        call = f"Then read the other files with {json.dumps(portion.after(1), ensure_ascii=False)}."
+        return _with_note(_shortened(dialect, portion.first(1), run, structure), call)
     cleaned = _cleaned(dialect, _beginning(reply, most))
     cut = _cut(cleaned, limit)
     shown, whole, lost = _line_count(cut), _line_count(reply), len(cleaned.content) - len(cut.content)
@@ -153,12 +155,12 @@ def _fitted(dialect: Dialect, arguments: Any, reply: Reply, run: Run) -> Reply:
     return _with_note(cut, f"The answer is cut at {most:,} tokens, the limit of this host{after}. {advice}")
 
 
-def _shortened(dialect: Dialect, arguments: Any, run: Run) -> Reply:
+def _shortened(dialect: Dialect, arguments: Any, run: Run, structure: Structure) -> Reply:
     """Return the reply to a call, shortened if it is over the limit."""
     reply = run(arguments)
     cleaned = _cleaned(dialect, reply)
     is_long = not reply.is_error and host_tokens(cleaned) > dialect.host.max_answer_tokens - NOTE_TOKENS
-    return _fitted(dialect, arguments, reply, run) if is_long else cleaned
+    return _fitted(dialect, arguments, reply, run, structure) if is_long else cleaned
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +175,8 @@ class _Portion:
     """Make the arguments for the units from a number to another; None is the last that was asked for."""
     shown: Callable[[Reply, int], int]
     """Count the units in an answer to a call for so many."""
+    path: str = ""
+    """The file, for lines of one."""
 
     def first(self, count: int) -> dict[str, Any] | None:
         return self.call(self.number, self.number + count - 1)
@@ -181,7 +185,7 @@ class _Portion:
         return self.call(self.number + count, None)
 
     def named(self, count: int) -> str:
-        return f"{self.unit} {self.number}-{self.number + count - 1} are"
+        return f"{self.unit} {self.number}-{self.number + count - 1} are shown, as many as fit"
 
 
 def _entries(dialect: Dialect, arguments: Any) -> _Portion | None:
@@ -221,12 +225,10 @@ def _pages(dialect: Dialect, arguments: Any, reply: Reply) -> _Portion | None:
 
 def _window(dialect: Dialect, arguments: Any, reply: Reply) -> _Portion | None:
     """Return the lines of one file that an answer shows; None if the tool names none."""
-    field = forms.path_field(dialect.spec.input_schema)
-    path = arguments.get(field) if isinstance(arguments, dict) and field else None
+    given = arguments if isinstance(arguments, dict) else {}
+    path = next((given[name] for name in forms.PATH_FIELDS if given.get(name)), None)
     if isinstance(path, list) and len(path) == 1:
         path = path[0].get("path") if isinstance(path[0], dict) else path[0]
-    if path is None and isinstance(arguments, dict):
-        path = next((arguments[name] for name in forms.PATH_FIELDS if isinstance(arguments.get(name), str)), None)
     if not isinstance(path, str) or not reply.measures.get("lines"):
         return None
     start, end = forms.lines_of(dialect, arguments)
@@ -236,6 +238,7 @@ def _window(dialect: Dialect, arguments: Any, reply: Reply) -> _Portion | None:
         count=reply.measures["lines"],
         call=lambda first, last: forms.following(dialect, arguments, f"{path}:{first}-{last or end or ''}"),
         shown=lambda reply, count: int(reply.measures.get("lines") or 0),
+        path=path,
     )
 
 
@@ -282,7 +285,7 @@ def _line_count(reply: Reply) -> int:
 
 
 def _with_note(reply: Reply, note: str) -> Reply:
-    return replace(reply, content=(*reply.content, TextContent(note)))
+    return replace(reply, content=(*reply.content, TextContent(note))) if note else reply
 
 
 # --- contents --------------------------------------------------------------------------------------------------------
@@ -299,7 +302,7 @@ def _redacted(reply: Reply) -> Reply:
         return "\n".join([redaction.redacted(line, one) for line, one in zip(lines, by_line, strict=True)])
 
     reply = _with_texts(reply, redact)
-    return _with_note(reply, f"{changed} secrets are replaced by «redacted:kind».") if changed else reply
+    return _with_note(reply, f"{changed} secrets are replaced by «redacted:kind»." if changed else "")
 
 
 def _neutralised(reply: Reply, names: tuple[str, ...], own: tuple[str, ...]) -> Reply:
@@ -318,7 +321,7 @@ def _neutralised(reply: Reply, names: tuple[str, ...], own: tuple[str, ...]) -> 
 
     reply = _with_texts(reply, neutralise)
     note = f"{changed} tags in the contents pose as words of the host; their < is shown as &lt;."
-    return _with_note(reply, note) if changed else reply
+    return _with_note(reply, note if changed else "")
 
 
 def _with_texts(reply: Reply, change: Callable[[str], str]) -> Reply:
