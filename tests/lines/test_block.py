@@ -6,7 +6,7 @@ import pytest
 
 from eyespan.errors import WindowTooLarge
 from eyespan.lines.block import ROW_BYTES, _Upward
-from eyespan.lines.rows import Row
+from eyespan.lines.rows import MeasuredRow
 from eyespan.model import Block, Limits
 
 CODE = b"class A:\n    # why\n    def f():\n        one\n\n        two\n    def g():\n        three\nend\n"
@@ -33,7 +33,7 @@ def test_a_block_of_too_much_text_is_refused(file, read):
 
 
 def test_blank_rows_that_were_too_many_to_hold_are_not_skipped_in_silence():
-    rows_up = [Row(number) for number in range(9, 0, -1)]
+    rows_up = [MeasuredRow(number) for number in range(9, 0, -1)]
     up = _Upward(iter(rows_up), cap=100, max_bytes=3 * ROW_BYTES)
 
     assert [up.next()[0].number for _ in range(4)] == [9, 8, 7, 6]

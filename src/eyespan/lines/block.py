@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eyespan.errors import WindowTooLarge
-from eyespan.lines.rows import Row, Rows
+from eyespan.lines.rows import MeasuredRow, Rows
 from eyespan.model import Block, RowsPart
 
 ROW_BYTES = 200
@@ -33,8 +33,8 @@ def grow(rows: Rows, block: Block, max_window_bytes: int) -> RowsPart | None:
     if block.cap == 1 or only_line:
         return RowsPart(((anchor.number, anchor.data),))
 
-    above: list[Row] = []
-    below: list[Row] = []
+    above: list[MeasuredRow] = []
+    below: list[MeasuredRow] = []
     up_floor_used = down_floor_used = False
     up_open = down_open = True
     below_indent = anchor_indent
@@ -87,26 +87,26 @@ def grow(rows: Rows, block: Block, max_window_bytes: int) -> RowsPart | None:
     return RowsPart(tuple([(row.number, row.data) for row in kept[start:]]))
 
 
-def _weight(row: Row) -> int:
+def _weight(row: MeasuredRow) -> int:
     return ROW_BYTES + 2 * len(row.data)
 
 
 class _Upward:
     """Rows going up, each with its effective indentation: a blank row has that of the nearest row above with text."""
 
-    def __init__(self, rows: Iterator[Row], *, cap: int, max_bytes: int) -> None:
+    def __init__(self, rows: Iterator[MeasuredRow], *, cap: int, max_bytes: int) -> None:
         self._rows = rows
         self._cap = cap
         self._max_bytes = max_bytes
         self._has_dropped_rows = False
         """There were too many blank rows to hold them all."""
-        self._held: list[Row] = []
+        self._held: list[MeasuredRow] = []
         """Rows read ahead, nearest last."""
         self._indent = 0
         """The effective indentation of the blank rows that are held."""
         self.indent_above = self._read_ahead()
 
-    def next(self) -> tuple[Row, int] | None:
+    def next(self) -> tuple[MeasuredRow, int] | None:
         """Return the next row up with its effective indentation, or None at the top. Raises: WindowTooLarge."""
         if not self._held:
             if self._has_dropped_rows:
@@ -120,7 +120,7 @@ class _Upward:
 
     def _read_ahead(self) -> int:
         """Read up to the next row with text; return its indentation, or 0 at the top of the file."""
-        ahead: list[Row] = []
+        ahead: list[MeasuredRow] = []
         self._indent = weight = 0
         for row in self._rows:
             if len(ahead) < self._cap and not self._has_dropped_rows:  # no more rows than that can be shown

@@ -26,7 +26,7 @@ WHITE_SPACE = (
 COMMENT_SIGNS = ("#", "//", "--")
 
 
-class Row:
+class MeasuredRow:
     """One line. `data` holds its first bytes in UTF-8 without the terminator."""
 
     __slots__ = ("data", "indent", "is_blank", "is_comment", "number")
@@ -50,18 +50,18 @@ class Rows:
         self._memory = context.memory
         self._max_line_bytes = max_line_bytes
 
-    def at(self, number: int) -> Row | None:
+    def at(self, number: int) -> MeasuredRow | None:
         """Return the row with this number, or None if the file ends before it."""
         return next(iter(self._window(number, 1)), None)
 
-    def below(self, row: Row) -> Iterator[Row]:
+    def below(self, row: MeasuredRow) -> Iterator[MeasuredRow]:
         """Yield the rows after `row`, in order."""
         number = row.number + 1
         while window := self._window(number, WINDOW_LINES):
             yield from window
             number += len(window)
 
-    def above(self, row: Row) -> Iterator[Row]:
+    def above(self, row: MeasuredRow) -> Iterator[MeasuredRow]:
         """Yield the rows before `row`, nearest first."""
         end = row.number
         while end > 1:
@@ -73,10 +73,10 @@ class Rows:
         """Cache the index of a large file, if the walk has extended it."""
         self._lines.cache_index()
 
-    def _window(self, first: int, count: int) -> list[Row]:
+    def _window(self, first: int, count: int) -> list[MeasuredRow]:
         with self._memory.loan():
             lines = bytes(self._lines.window(first, count).data).split(b"\n")
         last = lines.pop()
         lines = [line.removesuffix(b"\r") for line in lines]
         numbered = enumerate([*lines, last] if last else lines, first)
-        return [Row(number, line, self._max_line_bytes) for number, line in numbered]
+        return [MeasuredRow(number, line, self._max_line_bytes) for number, line in numbered]
