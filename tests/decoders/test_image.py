@@ -1,5 +1,7 @@
 """Colours of images: by their own profile, by no profile, and where Pillow cannot read profiles."""
 
+from types import SimpleNamespace
+
 import pytest
 from PIL import Image, ImageCms, features
 
@@ -36,3 +38,14 @@ def test_a_pillow_without_colour_management_converts_images(monkeypatch):
     image.info["icc_profile"] = b"a profile"
 
     assert decoder._as_rgb(image).getpixel((0, 0)) == (255, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("size", "steps"), [((100, 100), 0), ((199, 900), 0), ((200, 900), 1), ((1000, 999), 3), ((9999, 9999), 5)]
+)
+def test_no_more_resolutions_of_jpeg_2000_are_left_out_than_the_target_needs(size, steps):
+    image = SimpleNamespace(size=size)
+
+    decoder._reduce_on_load(image, (100, 100))
+
+    assert image.reduce == steps

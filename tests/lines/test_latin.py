@@ -72,3 +72,10 @@ def test_a_sign_between_letters_is_a_letter_of_another_code_page():
     text = "Uspešnih zgodb je več, našla je službo in možnosti.\n" * 9
 
     assert text.encode("iso8859-2").decode(detect(text.encode("iso8859-2")).name) == text
+
+
+@pytest.mark.parametrize(("letter", "share"), [("ż", 1.0), ("ř", 11 / 14)])
+def test_the_share_counts_the_letters_that_the_language_has(letter, share):
+    text = TEXTS["cp1250 pl"].replace("ż", letter)
+
+    assert likeliest(text.encode("cp1250")) == ("cp1250", pytest.approx(share))
