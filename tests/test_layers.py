@@ -170,9 +170,6 @@ BUDGETS = {
 """The most lines of code of each part, without comments and docstrings, and the goal beside it. A new ability names the
 lines that it replaces, or goes to an extra; a limit above its goal only falls."""
 
-SAME_CLASSES = {
-    "Row": "a line of a text with its number: as it is read, and as it is shown",
-}
 SAME_MODULES = {
     "arguments": "the arguments of calls: of all dialects, and of `native`",
     "cache": "the cache of its package",
@@ -520,8 +517,7 @@ def test_a_class_has_a_name_of_its_own():
         for name in re.findall(r"^class (\w+)", path.read_text("utf-8"), re.MULTILINE)
     ]
 
-    assert {name: places for name, places in repeated(names).items() if name not in SAME_CLASSES} == {}
-    assert sorted(SAME_CLASSES.keys() - repeated(names).keys()) == [], "exceptions that are not needed"
+    assert repeated(names) == {}
 
 
 def test_a_module_has_a_name_of_its_own():
