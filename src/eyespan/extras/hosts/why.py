@@ -182,7 +182,7 @@ class WhyReport:
         yield f"  {all_reads['repeated_reads']:>12,}  reads that showed nothing new"
         yield ""
         missing = f"{all_reads['not_compared']:,} could not be repeated"
-        yield f"The same lines of {compared['reads']:,} reads, from today's files ({missing}):"
+        yield f"The same lines of {plural(compared['reads'], 'read')}, from today's files ({missing}):"
         if compared["reads"]:
             yield f"  {compared['tokens']:>12,}       the host's tool"
         for name, cost in compared["dialects"].items():

@@ -82,7 +82,7 @@ function go(changes, isReplaced = false) {
 }
 
 let server;
-const isNarrow = () => matchMedia("(max-width: 700px)").matches;
+const isNarrow = () => matchMedia("(max-width: 900px)").matches;
 const dialect = (name) => server.dialects.find((each) => each.name === name);
 const has = (name) => dialect(name) !== undefined;
 const firstDialect = () => (has("native") ? "native" : server.dialects[0].name);
@@ -424,6 +424,8 @@ function showOverview() {
     notes.push(
       "Each number is for the whole file, in as many calls as the tool needs; what a tool cuts from long lines is not counted.",
     );
+  if (both.length && isCompared)
+    notes.push("A whole file is the dearest read: native saves most where it reads parts, such as symbols and matches.");
   if (both.some((path) => path.endsWith(".pdf")))
     notes.push("Of a PDF, native counts the text, and tools that send its pages as images count those.");
   if (refused) notes.push(`${host} refuses ${count(refused, "file")}; ${refused === 1 ? "it does" : "they do"} not count.`);
