@@ -10,6 +10,7 @@ for a reply that a tool could give, or for a file; the servers send it in their 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -18,10 +19,11 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from queue import Queue
+from queue import Empty, Queue
 from typing import Any
 
 from eyespan.dialects.base import Dialect
+from eyespan.extras.subscriptions import STREAM_KEY
 from eyespan.model import DocumentContent, ImageContent, Reply, ReplyError, TextContent, ToolSpec
 from eyespan.server import ServeOptions, mcp_names, serve, stdio
 from eyespan.server.service import Service
@@ -141,6 +143,9 @@ class Bridge(BaseHTTPRequestHandler):
             assert self.child.stdin is not None
             self.child.stdin.write(json.dumps({**message, "id": number}).encode() + b"\n")
             self.child.stdin.flush()
+        if message["method"] == mcp_names.LISTEN:
+            self._stream(answers, asked)
+            return
         notifications = []
         while "id" not in (answer := answers.get(timeout=60)):
             notifications.append(answer)
@@ -152,6 +157,20 @@ class Bridge(BaseHTTPRequestHandler):
             self._send(status, events.encode(), "text/event-stream")
         else:
             self._send(status, json.dumps(answer).encode())
+
+    def _stream(self, answers: Queue[dict[str, Any]], asked: Any) -> None:
+        """Send the notifications of a subscription as they come, up to an answer or five seconds without any."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        with contextlib.suppress(Empty, OSError):
+            while "id" not in (item := answers.get(timeout=5)):
+                item["params"]["_meta"][STREAM_KEY] = asked
+                self.wfile.write(f"event: message\ndata: {json.dumps(item)}\n\n".encode())
+                self.wfile.flush()
+            self.wfile.write(f"event: message\ndata: {json.dumps({**item, 'id': asked})}\n\n".encode())
 
     def do_GET(self) -> None:
         self._send(405, b"")
@@ -177,7 +196,8 @@ class Bridge(BaseHTTPRequestHandler):
             message = json.loads(line)
             number = message.get("id")
             if number is None:
-                number = cls.tokens.get(message.get("params", {}).get("progressToken"))
+                params = message.get("params", {})
+                number = cls.tokens.get(params.get("progressToken"), params.get("_meta", {}).get(STREAM_KEY))
             if number in cls.waiting:
                 cls.waiting[number].put(message)
 
