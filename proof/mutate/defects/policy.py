@@ -75,8 +75,8 @@ DEFECTS = (
     Defect(
         name="the name of the root is not judged",
         file=f"{SRC}/policy/__init__.py",
-        old="above = self._above(root)\n        if not above and",
-        new="above: tuple[str, ...] = ()\n        if not above and",
+        old="above = self._above(root)\n        verdict =",
+        new="above: tuple[str, ...] = ()\n        verdict =",
         tests=f"{RULES} -k root",
     ),
     Defect(

@@ -95,9 +95,7 @@ class Policy:
         if len(path) > MAX_PATH_NAMES and is_too_long(path):
             return TOO_LONG
         above = self._above(root)
-        if not above and not self._has_word(path):
-            return None
-        verdict = self._judge(path, above)
+        verdict = self._judge(path, above) if above or self._has_word(path) else None
         if verdict is None and "\0" in path:
             verdict = self.rule_against(path[: path.index("\0")], root)
         if path.__sizeof__() <= MAX_CACHED_BYTES:
