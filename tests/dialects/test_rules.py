@@ -177,6 +177,15 @@ def test_the_root_itself_is_a_dot_in_errors_of_workspace(root):
     assert answer.error.message == "NOT_FILE: path is not a file: ."
 
 
+@pytest.mark.parametrize(("dialect", "field", "made"), NUMBERS)
+def test_a_number_out_of_its_bounds_is_refused(root, dialect, field, made):
+    path = str(root / "f.txt")
+
+    for outside in (field.minimum is not None and field.minimum - 1, field.maximum is not None and field.maximum + 1):
+        if outside is not False:
+            assert answer(root, dialect, made(path, **{field.name: outside})).is_error, outside
+
+
 def test_a_range_that_ends_before_it_starts_has_no_lines():
     window = Window(first="from", last="to", count="most", lines=10)
 
