@@ -215,11 +215,16 @@ def test_a_whole_file_is_bounded_even_if_it_grows():
     assert bytes(reader(b"0123456789", limits=Limits(max_whole_bytes=10)).window(1, None).data) == b"0123456789"
 
 
-@pytest.mark.parametrize("data", [b"x" * 2000, b"\n" * 200, b"word\n" * 100])
+@pytest.mark.parametrize("data", [b"x" * 2000, b"\n" * 59, b"word\n" * 48])
 def test_a_window_is_weighed_by_its_text_and_its_lines(data):
     """Empty lines have a weight too: an answer shows their numbers."""
     with pytest.raises(WindowTooLarge):
         reader(data, limits=Limits(max_window_bytes=1000)).window(1, None)
+
+
+@pytest.mark.parametrize("data", [b"x" * 984, b"\n" * 58, b"word\n" * 47])
+def test_a_window_of_16_bytes_less_for_each_line_is_read(data):
+    assert reader(data, limits=Limits(max_window_bytes=1000)).window(1, None).data == data
 
 
 def test_a_small_window_of_a_large_file_is_not_too_large():

@@ -188,7 +188,7 @@ def symbol_ranges(opened: Opened, name: str, base: str) -> tuple[tuple[CharRange
 
     outline = opened.outline()
     matches = look_up(outline, name)
-    if not matches.symbols and re.fullmatch(r".+/[0-9]{1,3}", name):  # with its arity, as Elixir and Erlang write it
+    if not matches.symbols and re.fullmatch(r".+/[0-9]{1,3}", name):  # with its arity, as Elixir writes it
         matches = look_up(outline, name.rpartition("/")[0])
     if not matches.symbols:
         suggestions = [base + write_symbol(symbol.qualified) for symbol in nearest(outline, name)]
