@@ -142,7 +142,8 @@ class Exchange:
         assert incoming.caller is not None
         headers = server.page.headers + _JSON
         try:
-            message = self._parse(lambda values: served.message_of(incoming.target, incoming.body, values))
+            address = incoming.target.decode("latin-1").removeprefix(served.DATA_PREFIX)
+            message = self._parse(lambda values: api.message_of(address, incoming.body, values))
         except RpcError as error:
             self._send(400, headers, api.body_of(messages.error_answer(0, error)))
             return

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from eyespan.extras.http.page import served
+from eyespan.extras.http.page import api
 from eyespan.extras.http.page.static_files import HEADERS
 from eyespan.server.mcp_names import RpcError
 from tests.server.clients import HttpServer
@@ -188,17 +188,17 @@ def test_reads_of_the_page_are_in_the_audit_log(place, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("target", "method", "params"),
+    ("address", "method", "params"),
     [
-        (b"/view/api/names?path=a%20b&path=c", "names", {"path": "c", "after": ""}),
-        (b"/view/api/names", "names", {"path": "", "after": ""}),
-        (b"/view/api/activity?after=3.4", "activity", {"path": "", "after": "3.4"}),
-        (b"/view/api/names?" + b"&".join([b"x=1"] * 99), "names", {"path": "", "after": ""}),
-        (b"/view/api/names?path=\xff", "names", {"path": "", "after": ""}),
+        ("names?path=a%20b&path=c", "names", {"path": "c", "after": ""}),
+        ("names", "names", {"path": "", "after": ""}),
+        ("activity?after=3.4", "activity", {"path": "", "after": "3.4"}),
+        ("names?" + "&".join(["x=1"] * 99), "names", {"path": "", "after": ""}),
+        ("names?path=\xff", "names", {"path": "\xff", "after": ""}),
     ],
 )
-def test_addresses_become_messages(target, method, params):
-    message = served.message_of(target, b"")
+def test_addresses_become_messages(address, method, params):
+    message = api.message_of(address, b"")
 
     assert (message.method, message.params) == (method, params)
 
@@ -206,4 +206,4 @@ def test_addresses_become_messages(target, method, params):
 @pytest.mark.parametrize("body", [b"", b"null", b"[1]", b'{"a":'])
 def test_a_body_that_is_no_object_is_refused(body):
     with pytest.raises(RpcError):
-        served.message_of(b"/view/api/call", body)
+        api.message_of("call", body)

@@ -242,11 +242,12 @@ class Api:
         return forms.arguments_of(tool.dialect, file["path"], self._backend.roots[0], **lines)
 
 
-def message_of(end: str, query: str, body: bytes | bytearray, values: int = 0) -> Message:
+def message_of(address: str, body: bytes | bytearray, values: int = 0) -> Message:
     """Return the request for data at an address as a message. Raises: RpcError.
 
-    `end` is what follows `api/` in the path; `values` is that of `json_messages.loads`.
+    `address` is what follows `api/`, with the query; `values` is that of `json_messages.loads`.
     """
+    end, _, query = address.partition("?")
     if end == "call":
         try:
             request = json_messages.loads(body, values)

@@ -142,13 +142,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _answer(self, body: bytes) -> None:
         """Answer a request for data."""
-        parts = urlsplit(self.path)
-        end = parts.path.removeprefix(f"{self.server.path}api/")
-        if (end == "call") != (self.command == "POST"):
+        address = self.path.removeprefix(f"{self.server.path}api/")
+        if (address.partition("?")[0] == "call") != (self.command == "POST"):
             self._refuse(404, "no such page")
             return
         try:
-            message = api.message_of(end, parts.query, body)
+            message = api.message_of(address, body)
         except RpcError as error:
             self._refuse(400, error.message)
             return

@@ -21,7 +21,6 @@ from eyespan.guard.listing import Listing
 from eyespan.guard.tree import Survey
 from eyespan.model import Reply
 from eyespan.recorder import Recorder
-from eyespan.server.messages import Message
 from eyespan.tool import Tool
 
 if TYPE_CHECKING:
@@ -103,9 +102,3 @@ class CallerBackend:
     def since(self, after: str) -> dict[str, Any]:
         new, kept, last = self._ring.since(after, self._holder)
         return {"events": new, "last": last, **summary(kept), "log": None}
-
-
-def message_of(target: bytes, body: bytes | bytearray, values: int = 0) -> Message:
-    """Return a request for data below /view as a message. `values`: see `json_messages.loads`. Raises: RpcError."""
-    path, _, query = target.decode("latin-1").partition("?")
-    return api.message_of(path.removeprefix(DATA_PREFIX), query if query.isascii() else "", body, values)
