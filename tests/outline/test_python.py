@@ -127,6 +127,8 @@ def test_no_mutation_breaks_it(rnd, count):
         ('print "old"\ndef f():\n    """\n    def no(): pass\n    """\n    return 1\n', [("f", 2, 6)]),
         ("x = (\n# note\n@d\ndef f(\n    a,\n):\n    pass\n", [("x", 1, 1), ("f", 2, 7)]),
         ("LIMIT = 3\ndef f(): pass\n!\n", [("LIMIT", 1, 1), ("f", 2, 2)]),
+        # A tab goes to the next of every eight columns, as for Python.
+        ("class A:\n        def f(self):\n                x\n\tdef g(self):\n\t\ty\n(\n", ["A", "A.f", "A.g"]),
     ],
 )
 def test_broken_source_still_has_an_outline(source, wanted):
