@@ -7,7 +7,6 @@ import re
 import sqlite3
 import tempfile
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 from eyespan import Workspace
 from eyespan.dialects.native import own_lines
-from eyespan.dialects.native.documents import NO_NUMBERS
+from eyespan.dialects.native.documents import ONE_NUMBER
 from eyespan.dialects.native.rows import Style
 from eyespan.escape import visible
 from eyespan.selectors import Named, Target
@@ -68,11 +67,6 @@ styles = st.builds(Style, st.sampled_from([1, 5]))
 
 def tool_of(root, style):
     return Workspace(root).tool("native", numbers=style.every)
-
-
-def document(style):
-    """Return the style of documents: no line after the first has a number."""
-    return replace(style, every=NO_NUMBERS)
 
 
 def as_header(name):
@@ -133,7 +127,7 @@ def test_answers_are_parsed_back_into_what_was_read(files, missing, style, budge
     assert [content for kind, _, content in read_back(listing.text, style) if kind == "names"] == [
         [visible(name) for name in sorted(texts)]
     ]
-    assert [kind for kind, _, _ in read_back(members.text, document(style))] == ["text"]
+    assert [kind for kind, _, _ in read_back(members.text, ONE_NUMBER)] == ["text"]
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -152,7 +146,7 @@ def test_headings_keys_and_table_names_stay_on_their_lines(found, style):
         tool = tool_of(root, style)
         outlined = read_back(tool.call({"files": ["a.md", "a.json"], "outline": True}).text, style)
         wrong = read_back(tool.call({"files": ["a.sqlite:none", "a.md::none", "a.json::none"]}).text, style)
-        tables = read_back(tool.call({"files": "a.sqlite"}).text, document(style))
+        tables = read_back(tool.call({"files": "a.sqlite"}).text, ONE_NUMBER)
 
     assert [kind for kind, _, _ in outlined] == ["outline", "outline"]
     assert [kind for kind, _, _ in wrong] == ["failure"] * 3

@@ -257,7 +257,7 @@ def _plan(target: Target, args: NativeArgs, view: View, files: Files) -> Item | 
     if ".." in target.revision:
         from eyespan.dialects.native.documents import plan_difference
 
-        return plan_difference(target, view, files.open)
+        return plan_difference(target, files.open)
     try:
         opened = files.open(target)
     except errors.NotRegular as error:

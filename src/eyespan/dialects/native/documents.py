@@ -53,12 +53,8 @@ MAX_SEARCHED_PAGES = 100
 NO_CONTENTS = "bookmarks, attachments and signatures do not fit; a larger budget shows them"
 LEAST_WITH_NOTE = 80
 """A smaller share of the budget has no room for that note."""
-NO_NUMBERS = 1 << 60
-
-
-def unnumbered(style: Style) -> Style:
-    """Return a gutter with a number on the first line only: no line can be mistaken for one of eyespan's own."""
-    return replace(style, every=NO_NUMBERS)
+ONE_NUMBER = Style(every=1 << 60)
+"""The gutter of texts that are made from a document: a number on the first line of each range only."""
 
 
 def plan_document(opened: Opened, target: Target, view: View, *, is_outline: bool = False) -> Item | TextPlan:
@@ -93,7 +89,7 @@ def plan_document(opened: Opened, target: Target, view: View, *, is_outline: boo
         choice = Choice(as_text=True)
     bare = replace(target, piece=choice.base)
     if is_outline:
-        return _outline_plan(opened, bare, choice, view)
+        return _outline_plan(opened, bare, choice)
     if kind.layout == "image":
         return ImageItem(opened, choice.options, target, view)
     if kind.layout == "drawing":
@@ -116,7 +112,7 @@ def plan_document(opened: Opened, target: Target, view: View, *, is_outline: boo
     if target.piece is None and rows is not None:
         bare = replace(bare, piece=Named(f"rows {rows[0]}-{rows[1]}"))
     outline = partial(_cells_outline, opened) if kind.parts == "cells" and target.piece is None else None
-    plan = _held_plan(document, bare, choice, view, opened.context, outline)
+    plan = _held_plan(document, bare, choice, opened.context, outline)
     return replace(plan, more=_rows_left(document, target))
 
 
@@ -145,7 +141,7 @@ def _rows_left(document: Document, target: Target) -> tuple[str, ...]:
     return tuple([write_target(replace(target, piece=Named(rows))) for rows in found])
 
 
-def _outline_plan(opened: Opened, bare: Target, choice: Choice, view: View) -> TextPlan:
+def _outline_plan(opened: Opened, bare: Target, choice: Choice) -> TextPlan:
     """Return the plan of the outline of a notebook or a PDF: headings and definitions with their cells or pages.
 
     Raises: NoSuchPart, for documents that have no outline.
@@ -161,7 +157,7 @@ def _outline_plan(opened: Opened, bare: Target, choice: Choice, view: View) -> T
         _check_range(bare, choice, document)
     if not document.parts:
         document = replace(document, parts=(NotePart(nothing),))
-    plan = _held_plan(document, bare, choice, view, opened.context)
+    plan = _held_plan(document, bare, choice, opened.context)
     return replace(plan, wanted=replace(plan.wanted, notes=(f"this is the outline: {note}", *plan.wanted.notes)))
 
 
@@ -231,7 +227,6 @@ def _held_plan(
     document: Document,
     bare: Target,
     choice: Choice,
-    view: View,
     context: CallContext,
     outline: Callable[[str], Outline | None] | None = None,
 ) -> TextPlan:
@@ -241,7 +236,7 @@ def _held_plan(
     piece = bare.piece
     is_one_part = isinstance(piece, (Cells, Pages)) and piece.first == piece.last
     blocks = () if choice.within or document.kind == "pdf" else tuple(images)
-    return TextPlan(bare, text, want_ranges(text, choice.within), unnumbered(view.style), blocks, is_one_part)
+    return TextPlan(bare, text, want_ranges(text, choice.within), ONE_NUMBER, blocks, is_one_part)
 
 
 def joined(document: Document, target: Target) -> tuple[str, list[Content]]:
@@ -265,12 +260,11 @@ def search_pages(opened: Opened, target: Target, search: Search, view: View) -> 
     choice = choose(target.path, opened.kind, piece, max_pages=MAX_SEARCHED_PAGES, has_images=False)
     document = opened.read(options=choice.options)
     _check_range(target, choice, document)
-    style = unnumbered(view.style)
     items = []
     numbers = list(document.extra["pages_returned"])
     for page in pages_of(document)[1]:
         held = HeldText(replace(document, parts=()), f"{page.note.text}\n", opened.context)
-        plan = TextPlan(replace(target, piece=Pages(page.number, page.number)), held, Wanted(is_whole=True), style)
+        plan = TextPlan(replace(target, piece=Pages(page.number, page.number)), held, Wanted(is_whole=True), ONE_NUMBER)
         found = search_text(plan, replace(search, note=""), view, view.max_chars)
         if isinstance(found, TextPlan):
             items.append(make_item([found], view, view.max_chars))
@@ -432,7 +426,7 @@ class PagesItem:
             target=replace(self._target, piece=Pages(number, number)),
             text=text,
             wanted=Wanted(is_whole=True),
-            style=unnumbered(self._view.style),
+            style=ONE_NUMBER,
             blocks=tuple(self._images[0]),
             is_one_part=True,
         )
@@ -445,7 +439,7 @@ class PagesItem:
         return replace(shown, lines=lines, left=(*shown.left, *self._rest(number)))
 
 
-def plan_difference(target: Target, view: View, open_file: Callable[[Target], Opened]) -> Item | TextPlan:
+def plan_difference(target: Target, open_file: Callable[[Target], Opened]) -> Item | TextPlan:
     """Return the plan of the difference that a target names. Lines of it are those of its text. Raises: ReadError."""
     if isinstance(target.piece, Enclosing):
         raise errors.NoSuchPart(target.path, document="a difference", part="symbols around lines")
@@ -456,4 +450,4 @@ def plan_difference(target: Target, view: View, open_file: Callable[[Target], Op
     held, wanted = HeldText(opened.document(()), text, opened.context), WHOLE
     if isinstance(piece := target.piece, Ranges):
         target, wanted = replace(target, piece=None), want_ranges(held, piece.ranges)
-    return TextPlan(target, held, wanted, unnumbered(view.style))
+    return TextPlan(target, held, wanted, ONE_NUMBER)
