@@ -95,6 +95,16 @@ class TestTables:
 
         assert shown(tmp_path, words(*upper, *placed(CELLS))) == markdown(cells)
 
+    def test_rows_with_numbers_in_few_columns_are_no_heading(self, tmp_path):
+        few = [(f"box {n}", *(str(100 * n + at) for at in range(3)), "", "", "", "") for n in range(1, 5)]
+        full = [(f"house {n}", *(str(100 * n + at) for at in range(7))) for n in range(1, 7)]
+        cells = [("", "Open", "Shut", "All", "", "", "", ""), *few, *full]
+        content = words(
+            *[(72 + 60 * x, 700 - 12 * y, cell) for y, row in enumerate(cells) for x, cell in enumerate(row) if cell]
+        )
+
+        assert shown(tmp_path, content) == markdown(cells)
+
     def test_a_cell_that_stands_half_a_line_higher_belongs_to_its_row(self, tmp_path):
         rows = [("Code", "Answer", "Districts"), ("NC", "No", "5"), ("OH", "", "100"), ("OR", "Yes", "7")]
         halves = [(172, 673, "Person"), (172, 663, "unsure")]

@@ -20,8 +20,8 @@ def lines(*texts, top=700, left=72, step=12):
     return [(left, top - step * at, text) for at, text in enumerate(texts)]
 
 
-def bold(*placed):
-    return words(*placed).replace("/F1", "/F2")
+def bold(*placed, size=10):
+    return words(*placed, size=size).replace("/F1", "/F2")
 
 
 def shown(tmp_path, *contents, files="a.pdf", **more):
@@ -145,6 +145,7 @@ class TestHeadings:
             "Ann B. Keeper and Bob Stone",
             "Keeper, A.; Stone, B.",
             "The sum = of all boxes",
+            "Ui > T",
             "Ann Keeper*ab and Bob Stone",
         ],
     )
@@ -161,6 +162,45 @@ class TestHeadings:
         text = page_text(tmp_path, f"{content} {words((72, 200, '1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16'))}")
 
         assert [line for line in text if line[0] == "#"] == []
+
+    @pytest.mark.parametrize(
+        "name", ["Helvetica-Bold", "SFBX1000", "CMSSBX10", "AdvOT3b30f6db.B", "NimbusRomNo9L-MediItal"]
+    )
+    def test_bold_is_known_by_the_name_of_the_font(self, tmp_path, name):
+        content = f"{bold((72, 730, 'How they are counted'))} {words(*lines(*PROSE))}"
+        font = {4: f"<< /Type /Font /Subtype /Type1 /BaseFont /{name} >>"}
+
+        assert page_text(tmp_path, content, more=font, fonts="/F2 4 0 R")[0] == "# How they are counted"
+
+    @pytest.mark.parametrize("text", ["Table of boxes", "Figures of the keeper", "Notes on boxes", "A box for keepers"])
+    def test_words_of_captions_and_articles_can_begin_a_heading(self, tmp_path, text):
+        content = f"{words((72, 740, text), size=18)} {words(*lines(*PROSE))}"
+
+        assert page_text(tmp_path, content)[0] == f"# {text}"
+
+    @pytest.mark.parametrize(
+        ("text", "is_heading"), [("IV. LARGE BOXES", True), ("2. BOXES", True), ("IV. Large boxes", False)]
+    )
+    def test_a_number_before_capitals_is_a_heading_of_any_size(self, tmp_path, text, is_heading):
+        content = words(*lines(*PROSE), (200, 640, text), *lines(*PROSE, top=610))
+
+        assert (f"# {text}" in page_text(tmp_path, content)) == is_heading
+
+    def test_two_lines_with_numbers_are_two_headings(self, tmp_path):
+        content = f"{bold((72, 740, '1. BOXES'), (72, 727, '1.1 Large boxes'))} {words(*lines(*PROSE))}"
+
+        text = page_text(tmp_path, content, more=BOLD, fonts="/F2 4 0 R")
+
+        assert text[:2] == ["# 1. BOXES", "## 1.1 Large boxes"]
+
+    def test_a_title_of_two_weights_is_one_heading(self, tmp_path):
+        content = (
+            f"{words((72, 740, 'Boxes and their keepers'), size=18)} {bold((72, 719, 'in large houses'), size=18)}"
+        )
+
+        text = page_text(tmp_path, f"{content} {words(*lines(*PROSE, top=690))}", more=BOLD, fonts="/F2 4 0 R")
+
+        assert text[0] == "# Boxes and their keepers in large houses"
 
     def test_authors_between_title_and_abstract_are_no_headings(self, tmp_path):
         content = " ".join(

@@ -88,26 +88,6 @@ class TestRows:
         assert segment.text == "ab-"
 
 
-class TestOneColumn:
-    @given(STEPS)
-    def test_pages_that_take_the_short_way_have_no_three_divided_rows(self, steps):
-        given_words = stepped(steps)
-        rows = pdf_words.rows_of(given_words, "x" * len(steps))
-
-        is_short = bool(given_words) and pdf_words.is_one_column(given_words)
-
-        assert not is_short or sum(len(row) > 1 for row in rows) < 3
-
-    def test_lines_below_each_other_are_one_column_and_a_table_is_none(self):
-        lines = [(50.0 + 40 * word, 14.0 * line, 85.0 + 40 * word, 14.0 * line + 12, 0, 1) for line, word in PLACES]
-        cells = [(50.0 + 80 * word, 14.0 * line, 85.0 + 80 * word, 14.0 * line + 12, 0, 1) for line, word in PLACES]
-
-        assert [pdf_words.is_one_column(lines), pdf_words.is_one_column(cells)] == [True, False]
-
-
-PLACES = [(line, word) for line in range(5) for word in range(4)]
-
-
 @pytest.mark.parametrize(("start", "segments"), [(4, 1), (100, 2)])
 def test_a_narrow_strip_divides_words_that_the_layer_has_apart(start, segments):
     words = [(50.0, 50.0, 70.0, 62.0, 0, 3), (77.0, 50.0, 97.0, 62.0, start, start + 3)]

@@ -23,7 +23,7 @@ from eyespan.extras.documents.pdf.columns import in_columns
 from eyespan.extras.documents.pdf.legible import unreadable_text
 from eyespan.extras.documents.pdf.structure import Draft, Line, column_lines, lines_of, texts_of
 from eyespan.extras.documents.pdf.tables import Table, blocks_of
-from eyespan.extras.documents.pdf.words import RAISED, Boxes, is_one_column, is_right_to_left, read_words, rows_of
+from eyespan.extras.documents.pdf.words import RAISED, Boxes, is_right_to_left, read_words, rows_of
 
 _DIGITS = re.compile(r"[0-9]+")
 _UNMAPPED = dict.fromkeys([1, *range(3, 9), *range(14, 32), *range(127, 160)], "\ufffd")
@@ -110,14 +110,13 @@ def _lines(boxes: Boxes, layer: Any, text: str, plain: str) -> list[Line]:
     tables: list[Table] = []
     # Dots that lead from a label to its number are no words of a row.
     others = [word for word in words if text[word[4] : word[5]] != "."] if ". . ." in text else words
-    if others and not is_one_column(others):
-        rows = rows_of(others, _with_raised_digits(text, lacks))
-        if sum([len(row) > 1 for row in rows]) >= 2:
-            jumps: list[float] = []
-            columns = [blocks_of(run) for run in in_columns(rows, jumps)]
-            if jumps and not odd:
-                return [line for column in columns for line in column_lines(layer, column)]
-            tables = [block for column in columns for block in column if isinstance(block, Table)]
+    rows = rows_of(others, _with_raised_digits(text, lacks))
+    if sum([len(row) > 1 for row in rows]) >= 2:
+        jumps: list[float] = []
+        columns = [blocks_of(run) for run in in_columns(rows, jumps)]
+        if jumps and not odd:
+            return [line for column in columns for line in column_lines(layer, column)]
+        tables = [block for column in columns for block in column if isinstance(block, Table)]
     return lines_of(layer, text, words, tables, lacks)
 
 

@@ -45,8 +45,13 @@ LEAST_REPEATED = 20
 _BREAK = re.compile(rf"\r\n|\n|[{HYPHENS}]")
 _BULLET = re.compile(r"[•▪■●◦‣∙·►➢\uf0b7\uf0a7]\s*")
 _ITEM = re.compile(r"[•▪■●◦‣∙·►➢\uf0b7\uf0a7–-]\s|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]\s|\[\d{1,3}\]")
-_CAPTION = re.compile(r"(?:Table|Tab|Figure|Fig|Exhibit|Chart|Source|Note|Total|Grand Total)s?\b[\s:.]", re.IGNORECASE)
-_NUMBERING = re.compile(r"(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*\.?|[IVX]{1,5}\.)\s+(?=\S)")
+_CAPTION = re.compile(
+    r"(?i)(?:Table|Tab|Figure|Fig|Exhibit|Chart)s?\b[\s.]*(?:\d|[A-Z](?![a-z]))"
+    r"|(?:Source|Note)s?\s?[:.]|(?:Grand )?Totals?\b"
+)
+_NUMBERING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*\.?|[A-Z]\.(?:\d{1,2}\.?)*|[IVX]{1,5}\.)\s+(?=\S)")
+_WORD = re.compile(r"[^\W\d_]{3}|[^\W\d_\x00-\u2fff]{2}")
+_SECTION = re.compile(r"(?:[IVX]{1,5}|\d{1,2})\.\s+[A-Z]{4}[A-Z ,:&'’-]*")
 _DATE = re.compile(r"(?:\w+, )?(?:\w{3,10}\.? \d{1,2},? \d{4}|\d{1,2}\.? \w{3,10} \d{4})")
 _NO_TITLE = re.compile(
     r"\^.*\^|\w\^[a-z]|\[\d|[=\u00b7\U0001d400-\U0001d7ff]|\($|[^\W\d_] [A-Z]\. [A-Z]|[a-z], [A-Z]\.|\*(?!$)"
@@ -58,7 +63,7 @@ _SENTENCE = re.compile(r"(?:[^\W\d_]{2,}\W+){5}")
 _ABSTRACT = re.compile(r"(?i)(?:1\.? |I\. )?(?:abstract|summary|introduction|keywords|r[ée]sum[ée]|zusammenfassung)\b")
 _ENTRY = re.compile(r"\s(?:\d+|[ivxl]+)$")
 _LEADER = re.compile(r"(?:\.\s*){2,}|\s\.(?=\s|$)")
-_BOLD = re.compile(rb"bold|black|heavy|demi|-medi\b|cmbx|\bbd", re.IGNORECASE)
+_BOLD = re.compile(rb"bold|black|heavy|demi|-medi(?!um)|cmbx|bx\d|\.b\b|\bbd", re.IGNORECASE)
 _MARKS = re.compile(rf"(?:^|(?<=\s))(\S{{1,2}})(?:\s+\1){{{LEAST_REPEATED - 1},}}(?=\s|$)")
 _PAGE_NUMBER = re.compile(r"(?:[Pp]age |[-–] ?)?(?:\d{1,4}|[ivxl]{1,6})(?: ?[-–]| (?:of|/) \d{1,4})?")
 _NAME = ctypes.create_string_buffer(128)
@@ -287,7 +292,7 @@ def _headings(lines: list[Line], body: float) -> list[Line]:
             at += 1
             continue
         end = at + 1
-        while end < len(lines) and _is_same_style(lines[end - 1], lines[end]):
+        while end < len(lines) and _is_same_style(lines[end - 1], lines[end], body):
             end += 1
         group = lines[at:end]
         before = lines[at - 1] if at else None
@@ -348,12 +353,17 @@ def _without_authors(headings: list[Line], first_page: list[Line]) -> list[Line]
 
 
 def _is_candidate(line: Line, body: float) -> bool:
-    return not line.is_apart and (line.height >= LARGE * body > 0 or (line.is_bold and line.height >= 0.93 * body))
+    is_strong = line.is_bold or _SECTION.fullmatch(line.text)
+    return not line.is_apart and (line.height >= LARGE * body > 0 or bool(is_strong and line.height >= 0.93 * body))
 
 
-def _is_same_style(above: Line, line: Line) -> bool:
-    is_alike = abs(above.height - line.height) < 0.04 * above.height and above.is_bold == line.is_bold
-    return bool(line.height) and is_alike and -0.5 < (line.top - above.bottom) / above.height < 0.6
+def _is_same_style(above: Line, line: Line, body: float) -> bool:
+    """Return True for two lines of a heading; two lines with numbers are two headings."""
+    if not line.height or (_NUMBERING.match(above.text) and _NUMBERING.match(line.text)):
+        return False
+    height = above.height
+    most = 0.6 if above.is_bold == line.is_bold else 0.35 if height >= LARGE * body else -0.5
+    return abs(height - line.height) < 0.04 * height and -0.5 < (line.top - above.bottom) / height < most
 
 
 def _stands_alone(group: list[Line], before: Line | None, after: Line | None, page: list[Line]) -> bool:
@@ -376,7 +386,7 @@ def _is_title(text: str, is_large: bool) -> bool:
     """Return True if a text can be a heading: a few words that are no sentence, number or item of a list."""
     words = text.split()
     letters = sum(map(str.isalpha, text))
-    if len(words) > MAX_HEADING_WORDS or letters < 3 or letters * 2 < len(text) - len(words):
+    if len(words) > MAX_HEADING_WORDS or not _WORD.search(text) or letters * 2 < len(text) - len(words):
         return False
     is_odd = text[-1] in ",;=" or text[0].islower() or not (text[0].isalnum() or text[0] in '“"¿¡«')
     if is_odd or _CAPTION.match(text) or _BULLET.match(text):

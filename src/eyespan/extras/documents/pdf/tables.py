@@ -391,7 +391,11 @@ def _is_data(line: _Line, columns: int, grid: _Grid) -> bool:
     """Return True if most cells of a line after the first column are numbers."""
     found = [grid.text(phrases) for column, phrases in line.cells.items() if column]
     numbers = sum(map(_is_number, found))
-    return len(found) * 2 >= columns - 1 and numbers * 2 > len(found) and not all(_is_year(text) for text in found)
+    return (
+        len(found) >= min(3, (columns - 1) / 2)
+        and numbers * 2 > len(found)
+        and not all(_is_year(text) for text in found)
+    )
 
 
 def _is_year(text: str) -> bool:

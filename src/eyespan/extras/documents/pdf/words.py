@@ -195,34 +195,6 @@ def _split_word(start: int, boxes: list[Box], height: float) -> list[Word]:
     return parts
 
 
-def is_one_column(words: list[Word]) -> bool:
-    """Return True if each line of the text layer stands below the one before, nearly all of them without wide gaps.
-
-    Such a page has neither tables nor columns. This is most pages, and takes a fraction of the time of rows.
-    """
-    gaps = 0
-    middle = height = right = -1e9
-    for left, top, edge, bottom, _, _ in words:
-        own, tall = (top + bottom) / 2, bottom - top
-        low, high = (tall, height) if tall < height else (height, tall)
-        slack = 0.4 * low + 0.05 * high
-        shift = own - middle
-        if shift <= -slack:
-            return False
-        if shift >= slack:
-            middle, height, right = own, tall, edge
-            continue
-        if left < right - tall:
-            return False
-        if left - right >= WIDE_GAP * min(low, 30) + 0.5:
-            gaps += 1
-            if gaps == 3:
-                return False
-        if edge > right:
-            right = edge
-    return True
-
-
 # --- rows ------------------------------------------------------------------------------------------------------------
 
 
