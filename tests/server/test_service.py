@@ -68,6 +68,7 @@ def test_a_definition_has_the_schema_of_the_dialect_byte_for_byte(service, tree)
 
     assert json.dumps(tool["inputSchema"]) == json.dumps(spec.input_schema)
     assert tool["description"] == spec.description
+    assert tool["_meta"] == {"anthropic/alwaysLoad": True}
     assert tool["annotations"] == {
         "readOnlyHint": True,
         "destructiveHint": False,

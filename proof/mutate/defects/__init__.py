@@ -5,6 +5,7 @@ from proof.mutate.defects import (
     attacks,
     decoding,
     guard,
+    hosts,
     memory,
     native,
     policy,
@@ -26,4 +27,5 @@ DEFECTS = (
     *texts.DEFECTS,
     *accounting.DEFECTS,
     *attacks.DEFECTS,
+    *hosts.DEFECTS,
 )
