@@ -24,6 +24,7 @@ from eyespan.extras.families.claude_code import ClaudeUpstream
 from eyespan.tokens import estimate
 from proof.originals.rules import (
     BINARY,
+    BLANKS,
     BOM_LINE,
     BOTH_OUTSIDE,
     EMPTY_PIECE,
@@ -39,7 +40,7 @@ from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "claude@2.1"
 _PROGRAM = "node_modules/@anthropic-ai/claude-code-linux-x64/claude"
-PEER = ("claude-code", "npm", ("@anthropic-ai/claude-code@2.1.327",), _PROGRAM)
+PEER = ("claude-code", "npm", ("@anthropic-ai/claude-code@2.1.328",), _PROGRAM)
 TURN_CALLS = 50
 RUN_CALLS = 200
 """Each request repeats the results before it, so a conversation has so many calls."""
@@ -303,13 +304,8 @@ def _forbidden(case: Case, own: Answer) -> Answer:
     return (True, "InputValidationError") if case.is_invalid else own
 
 
-def _is_blank(case: Case) -> bool:
-    path = case.arguments["file_path"]
-    return path != path.strip() or not path
-
-
 RULES = (
-    Rule("blanks around a path are part of it", refused=_is_blank, refused_here=_is_blank),
+    BLANKS,
     Rule("a loop of links", refused=_loops),
     Rule("a NUL in a path", refused=_no_name),
     Rule("a directory is named as it was asked for", answer=_directory),

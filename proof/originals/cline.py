@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 import random
 import re
 from pathlib import Path
 from typing import Any
 
 from proof.originals.child import Child
-from proof.originals.rules import GENERAL
+from proof.originals.rules import GENERAL, Answer, Case, Rule
 from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "cline"
@@ -58,48 +60,42 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
     return "read_files", rng.choice([{}, {"files": 3}, {"files": [{"start_line": 2}]}, {"files": entry()}])
 
 
-def explain(
-    tool: str, arguments: dict[str, Any], theirs: tuple[bool, Any], ours: tuple[bool, Any], root: Path
-) -> str | None:
-    """Return the declared difference that explains two unlike answers, or None: the first of its files."""
-    (their_error, their_text), (our_error, our_text) = theirs, ours
-    is_list = isinstance(our_text, str) and our_text.startswith("[")
-    if our_error and not their_error and is_list and not any(row["success"] for row in json.loads(our_text)):
-        if their_text == our_text:
-            return "a call that reads nothing is an error, with the same text"
-        our_error = False
-    if their_error or our_error:
-        is_wrong = str(our_text).startswith("Invalid input: ") or '"start_line": true' in json.dumps(arguments)
-        return "wrong arguments are refused in other words" if is_wrong else None
-    lists = [json.loads(one if isinstance(one, str) else one[0]["text"]) for one in (their_text, our_text)]
-    if [row["query"] for row in lists[0]] != [row["query"] for row in lists[1]]:
-        return None
-    reasons = [_reason(*rows, root) for rows in zip(*lists, strict=True) if rows[0] != rows[1]]
-    return None if None in reasons or not reasons else reasons[0]
+def _answered(case: Case, own: Answer) -> Answer:
+    """Return the answer of a call that reads nothing, which is no error in the original."""
+    return (False, own[1]) if own[0] and str(own[1]).startswith("[{") else own
 
 
-def _reason(theirs: dict[str, Any], ours: dict[str, Any], root: Path) -> str | None:
-    error = ours.get("error", "")
-    if "is outside the directories" in error:
-        return "files outside the roots are refused"
-    if "Binary files" in error:
-        return "binary files are refused"
-    if theirs["result"] == ["Successfully read image"]:
-        return "a file that is not an image is not sent as one"
-    if "is after the end" in error and theirs["result"] == "":
-        return "a start after the end is an error with the number of lines"
-    if "error" in theirs and error:
-        codes = [re.match(r"Error reading file: (E[A-Z]+)", one) for one in (theirs["error"], error)]
-        return "an error of the system has other words" if codes[0] and codes[1] else None
-    contents = (root / re.sub(r":\d+-(\d+|EOF)$", "", ours["query"])).read_bytes()
-    if b"\r" in contents.replace(b"\r\n", b""):
-        return "only a line feed ends a line"
-    plain = [re.sub(r"(Showing lines \d+-\d+) of \d+", r"\1", one["result"]) for one in (theirs, ours)]
-    if plain[0] == plain[1]:
-        return "the notice names the number of lines of the file, not the end of the range"
-    if "\U0001f642" in ours["result"]:
-        return "limits count code points"
-    return None
+def _by_name(case: Case, own: Answer) -> Answer:
+    """Return files by the suffixes of images as images."""
+    is_text = isinstance(own[1], str)
+    rows, blocks = json.loads(own[1] if is_text else own[1][0]["text"]), [] if is_text else own[1][1:]
+    for at, row in enumerate(rows):
+        path = Path(os.path.normpath(case.root / re.sub(r":\d+-(\d+|EOF)$", "", row["query"])))
+        if row.get("error", "").startswith(("Error reading file: ENOENT", "Path is not")) or not path.is_file():
+            continue
+        if kind := _IMAGES.get(path.suffix.lower()):
+            data = base64.b64encode(path.read_bytes()).decode()
+            rows[at] = {"query": row["query"], "result": ["Successfully read image"], "success": True}
+            if not any(block["data"] == data for block in blocks):
+                blocks = [*blocks, {"type": "image", "data": data, "mimeType": kind}]
+    text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+    return False, [{"type": "text", "text": text}, *blocks] if blocks else text
 
 
-RULES = GENERAL
+_IMAGES = {".png": "image/png", ".jpg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"}
+
+
+def _is_odd(case: Case) -> bool:
+    """Return True for numbers over 2**53, and texts that JavaScript takes for numbers, in the entries of a call."""
+    text = json.dumps(case.arguments)
+    numbers = re.findall(r'"(?:start|end)_line": (-?[\d.e+]+)[,}]', text)
+    words = re.findall(r'"(?:start|end)_line": "([^"]*)"', text)
+    return any(abs(float(one)) >= 2**53 for one in numbers) or not all(one.strip().isdigit() for one in words)
+
+
+RULES = (
+    *GENERAL,
+    Rule("numbers over 2**53, and texts that are no plain numbers", refused=_is_odd, refused_here=_is_odd),
+    Rule("a call that reads nothing is an error, with the same text", answer=_answered),
+    Rule("a file that is not an image is not sent as one", answer=_by_name),
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from eyespan.extras.families.deepagents import CUT
 from proof.originals.child import Child
-from proof.originals.rules import GENERAL
+from proof.originals.rules import GENERAL, Answer, Case, Rule
 from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "deepagents"
@@ -77,4 +78,23 @@ def explain(
     return None
 
 
-RULES = GENERAL
+def _virtual(case: Case, own: Answer) -> Answer:
+    """Return the error for an absolute path of the machine, or for one with a backslash."""
+    path = os.path.normpath("/" + case.arguments["file_path"].lstrip("/").replace("\\", "/"))
+    is_other = path.startswith(f"{case.root}/") or "\\" in case.arguments["file_path"]
+    return (True, f"Error: File '{path}' not found") if is_other else own
+
+
+def _is_not_utf8(case: Case) -> bool:
+    try:
+        (case.root / case.arguments["file_path"].lstrip("/")).read_bytes().decode()
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+RULES = (
+    *GENERAL,
+    Rule("a file that is not UTF-8", refused=_is_not_utf8),
+    Rule("an absolute path below a root is that file, and a backslash is part of a name", answer=_virtual),
+)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 import random
 import re
 import subprocess
+import unicodedata
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from proof.originals.rules import GENERAL
+from eyespan.extras.families.filesystem import size_text
+from proof.originals.rules import BOTH_OUTSIDE, GENERAL, Answer, Case, Rule, collated, counted_empty
 from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "filesystem"
@@ -42,7 +47,12 @@ class Original:
             else one
             for one in blocks
         ]
-        return bool(result.get("isError")), blocks[0]["text"] if blocks[0]["type"] == "text" else blocks
+        if blocks[0]["type"] != "text":
+            return False, blocks
+        text = re.sub(r"(?s)\AMCP error -32602: .*", "[invalid]", blocks[0]["text"])
+        if tool == "get_file_info":
+            text = re.sub("created: .*", "created: [time]", text).replace("(Coordinated Universal Time)", "(UTC)")
+        return bool(result.get("isError")), text
 
     def end(self) -> None:
         self._process.kill()
@@ -105,55 +115,123 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
     return tool, spoiled(rng, arguments, "path") if "path" in arguments else arguments
 
 
-def explain(
-    tool: str, arguments: dict[str, Any], theirs: tuple[bool, Any], ours: tuple[bool, Any], root: Path
-) -> str | None:
-    """Return the declared difference that explains two unlike answers, or None."""
-    (their_error, their_text), (our_error, our_text) = theirs, ours
-    text, own = str(their_text), str(our_text)
-    if None in arguments.values() and "received null" in text:
-        return "null is absent"
-    if their_error and our_error:
-        if "validation" in text or text.startswith("MCP error -32602"):
-            return "wrong arguments are refused in other words" if own.startswith("Invalid arguments: ") else None
-        if text.startswith("Parent directory does not exist"):
-            return "a link that leads nowhere is a missing file"
-        if "outside allowed directories" in text and "outside allowed directories" in own:
-            return "a link that leads outside is refused without its target"
-        codes = [re.match(r"E[A-Z]+", one) for one in (text, own)]
-        if codes[0] and codes[1] and codes[0][0] == codes[1][0]:
-            return "an error of the system names another system call"
-    if not their_error and own.startswith("EISDIR") and -1 in (arguments.get("head"), arguments.get("tail")):
-        return "a directory is an error, also for a negative number of lines"
-    if tool in ("read_text_file", "read_file") and "tail" in arguments and not their_error and not our_error:
-        # The original counts the empty piece after a final line feed as a line.
-        if own.endswith("\n") and own.removesuffix("\n").partition("\n")[2] + "\n" == text:
-            return "a final line feed ends the last line"
-        if own.endswith("\n") and text == "" and own.count("\n") == 1:
-            return "a final line feed ends the last line"
-    if tool == "list_directory_with_sizes" and not their_error and not our_error:
-        rows = [
-            [row for row in one.split("\n") if "out.txt" not in row and "Combined" not in row] for one in (text, own)
-        ]
-        if rows[0] == rows[1]:
-            return "a link that leads outside has no size"
-        return "names are sorted by code point" if sorted(rows[0]) == sorted(rows[1]) else None
-    if tool == "get_file_info":
-        plain = [re.sub(r"created: .*|\(.*\)", "", one) for one in (text, own)]
-        return "the creation time is not known, and zones have their short names" if plain[0] == plain[1] else None
-    if tool == "read_media_file" and not their_error and not our_error:
-        block, mine = their_text[0], our_text[0]
-        kinds = block["type"], mine["type"]
-        if kinds == ("image", "resource"):
-            return "a file that is not an image is not sent as one"
-        if kinds == ("resource", "resource") and block["resource"]["blob"] == mine["resource"]["blob"]:
-            return "a resource has the type of its suffix"
-    if tool == "read_multiple_files" and not their_error and not our_error:
-        cut = [re.sub(r"Error - .*", "Error", one) for one in (text, own)]
-        return "an error of the system names another system call" if cut[0] == cut[1] else None
-    if tool == "directory_tree" and their_error and not our_error:
-        return "a directory that cannot be listed does not stop the tree"
-    return None
+def _listed(case: Case, own: Answer) -> Answer:
+    """Return a listing in the order of the original: of the file system, of a locale, or by the sizes of targets."""
+    directory = case.file()
+    text = str(own[1])
+    if own[0] or case.tool not in _LISTS:
+        return own
+    if case.tool == "directory_tree":
+        return own[0], json.dumps(_in_order(json.loads(text), str(directory)), indent=2, ensure_ascii=False)
+    rows = text.split("\n")
+    if case.tool == "search_files":
+        return own[0], "\n".join(sorted(rows, key=_places))
+    names = _names(str(directory))
+    if case.tool == "list_directory":
+        marks = {row.partition(" ")[2]: row for row in rows}
+        return own[0], "\n".join([marks[name] for name in names])
+    sizes = {}
+    for name in names:
+        try:
+            sizes[name] = (directory / name).stat().st_size
+        except OSError:
+            sizes[name] = 0
+    by_name = case.arguments.get("sortBy", "name") == "name"
+    chosen = collated(tuple(names)) if by_name else sorted(names, key=lambda name: -sizes[name])
+    lines, total = [], 0
+    for name in chosen:
+        is_directory = (directory / name).is_dir() and not (directory / name).is_symlink()
+        total += 0 if is_directory else sizes[name]
+        end = "" if is_directory else size_text(sizes[name]).rjust(10)
+        lines.append(f"{'[DIR]' if is_directory else '[FILE]'} {name.ljust(30)} {end}")
+    return own[0], "\n".join([*lines, *rows[-3:-1], f"Combined size: {size_text(total)}"])
 
 
-RULES = GENERAL
+_LISTS = ("list_directory", "list_directory_with_sizes", "search_files", "directory_tree")
+
+
+@cache
+def _names(directory: str) -> list[str]:
+    return os.listdir(directory)
+
+
+def _places(path: str) -> list[int]:
+    """Return the places of the names of a path in their directories."""
+    parts = path.split("/")
+    return [_names("/".join(parts[:at]) or "/").index(parts[at]) for at in range(1, len(parts))]
+
+
+def _in_order(rows: list[Any], directory: str) -> list[Any]:
+    names = _names(directory)
+    for row in rows:
+        if "children" in row:
+            row["children"] = _in_order(row["children"], f"{directory}/{row['name']}")
+    return sorted(rows, key=lambda row: names.index(row["name"]))
+
+
+def _from_the_end(case: Case, own: Answer) -> Answer:
+    """Return last lines without the line feed at their end."""
+    is_tail = "tail" in case.arguments and not own[0]
+    return own[0], own[1].removesuffix("\n") if is_tail else own[1]
+
+
+def _invalid(case: Case, own: Answer) -> Answer:
+    return (True, "[invalid]") if case.is_invalid else own
+
+
+def _created(case: Case, own: Answer) -> Answer:
+    return own[0], own[1].replace("created: unknown", "created: [time]") if isinstance(own[1], str) else own[1]
+
+
+def _by_suffix(case: Case, own: Answer) -> Answer:
+    """Return a file with the type that its suffix has in the original."""
+    if own[0] or case.tool != "read_media_file":
+        return own
+    suffix = case.file().suffix.lower().removeprefix(".")
+    kind = {"png": "image/png", "jpg": "image/jpeg", "gif": "image/gif", "webp": "image/webp", "svg": "image/svg+xml"}
+    kind |= {"bmp": "image/bmp", "mp3": "audio/mpeg"}
+    media_type = kind.get(suffix, "application/octet-stream")
+    what = media_type.partition("/")[0] if suffix in kind else "file"
+    return False, [{"type": what, "data": base64.b64encode(case.contents()).decode(), "mimeType": media_type}]
+
+
+def _targets(case: Case, own: Answer) -> Answer:
+    """Return the answer with links that lead nowhere or outside refused as the original refuses them."""
+
+    def refusal(found: re.Match[str]) -> str:
+        path = os.path.normpath(case.root / found[1])
+        real = os.path.realpath(path)
+        if found[0].startswith("ENOENT"):
+            known = os.path.isdir(os.path.dirname(path))
+            return found[0] if known else f"Parent directory does not exist: {os.path.dirname(path)}"
+        is_link = path != real and f"{path}/".startswith(f"{case.root}/")
+        what, path = ("symlink target", real) if is_link else ("path", path)
+        return f"Access denied - {what} outside allowed directories: {path} not in"
+
+    text = str(own[1])
+    text = re.sub(r"Access denied - path outside allowed directories: (.*) not in", refusal, text)
+    return own[0], re.sub(r"ENOENT: no such file or directory, \w+ '(.*)'", refusal, text) if own[0] else text
+
+
+def _large(case: Case) -> bool:
+    return any(type(value) in (int, float) and abs(value) >= 2**53 for value in case.arguments.values())
+
+
+def _looks_alike(case: Case) -> bool:
+    path = case.file()
+    names = [unicodedata.normalize("NFC", name) for name in os.listdir(path.parent)]
+    return not path.exists() and unicodedata.normalize("NFC", path.name) in names
+
+
+RULES = (
+    *GENERAL,
+    Rule("numbers over 2**53 are refused", refused_here=_large),
+    Rule("composed and decomposed letters are unlike", refused_here=_looks_alike),
+    BOTH_OUTSIDE,
+    Rule("null is absent", answer=_invalid),
+    Rule("the time of creation is not known", answer=_created),
+    Rule("a final line feed ends the last line", files=counted_empty, answer=_from_the_end),
+    Rule("names are sorted by code point, and a link that leads outside has no size", answer=_listed),
+    Rule("kinds of media by their contents", answer=_by_suffix),
+    Rule("a link is refused without its target", answer=_targets),
+)

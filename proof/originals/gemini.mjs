@@ -9,6 +9,7 @@ const print = console.log;
 for (const name of ['log', 'info', 'warn', 'debug', 'error']) console[name] = () => {};
 const { ReadFileTool } = await load('tools/read-file.js');
 const { ReadManyFilesTool } = await load('tools/read-many-files.js');
+const { detectFileType, getSpecificMimeType } = await load('utils/fileUtils.js');
 const { FileExclusions } = await load('utils/ignorePatterns.js');
 const known = {
   getTargetDir: () => root,
@@ -32,8 +33,14 @@ for await (const line of readline.createInterface({ input: process.stdin })) {
   const { tool, args } = JSON.parse(line);
   let answer;
   try {
-    const result = await tools[tool].build(args).execute({ abortSignal: new AbortController().signal });
-    answer = { failed: Boolean(result.error), content: result.llmContent, skipped: result.returnDisplay?.skipped };
+    const call = tools[tool].build(args);
+    const result = await call.execute({ abortSignal: new AbortController().signal });
+    const files = call.resolvedPath ? [call.resolvedPath] : (result.returnDisplay.files ?? []);
+    const skipped = (result.returnDisplay.skipped ?? []).map((one) => one.path);
+    const kinds = {};
+    for (const file of [...files, ...skipped].map((one) => path.resolve(root, one)))
+      if (fs.existsSync(file)) kinds[file] = [await detectFileType(file), getSpecificMimeType(file)];
+    answer = { failed: Boolean(result.error), content: result.llmContent, kinds };
   } catch (error) {
     answer = { failed: true, content: String(error.message) };
   }

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import base64
+import errno
+import os
 import random
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
+from eyespan.extras.families.gemini import MISSING, NEXT
 from proof.originals.child import Child
-from proof.originals.rules import BINARY, EMPTY_PIECE, STRICT, WRONG
+from proof.originals.rules import BINARY, BOTH_OUTSIDE, HALF, STRICT, WRONG, Answer, Case, Rule, counted_empty
 from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "gemini"
 PEER = "gemini-cli-core"
+KINDS: dict[str, tuple[str, str]] = {}
+"""The kind that the original takes a file for, and its type."""
 
 
 class Original(Child):
@@ -25,6 +32,7 @@ class Original(Child):
         """Return whether the call failed, and its text or its blocks."""
         answer = self.ask({"tool": tool, "args": arguments})
         content = answer["content"]
+        KINDS.update(answer.get("kinds", {}))
         if isinstance(content, dict):
             content = [_block(content)]
         elif isinstance(content, list):
@@ -43,7 +51,7 @@ def _block(content: Any) -> dict[str, Any]:
 
 def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, dict[str, Any]]:
     """Return a random range of a random file, or random patterns."""
-    if rng.random() < 0.15:
+    if rng.random() < 0.08:
         return "read_many_files", _random_patterns(rng, root, names)
     arguments: dict[str, Any] = {"file_path": random_path(rng, root, names)}
     for name in ("start_line", "end_line"):
@@ -115,80 +123,153 @@ def _random_patterns(rng: random.Random, root: Path, names: list[str]) -> dict[s
     return arguments
 
 
-def explain(
-    tool: str, arguments: dict[str, Any], theirs: tuple[bool, Any], ours: tuple[bool, Any], root: Path
-) -> str | None:
-    """Return the declared difference that explains two unlike answers, or None."""
-    (their_error, their_text), (our_error, our_text) = theirs, ours
-    text, own = str(their_text), str(our_text)
-    if tool == "read_many_files" and not their_error and not our_error:
-        return _explain_many(their_text, our_text)
-    if text == "Error during file search: empty pattern list":
-        return "an exclusion that matches nothing is no error"
-    if their_error and our_error:
-        if text.startswith("params/") or own.startswith("params/"):
-            return "wrong arguments are refused in other words"
-        if "Path not in workspace" in text and "Path not in workspace" in own:
-            return "a refusal names the path that was asked for"
-        if "Could not read file" in own or "Error reading file" in own:
-            return "an error of the system has other words"
-        return "wrong arguments are refused first" if own.startswith("start_line cannot") else None
-    if their_error and own.startswith("Cannot display"):
+def _file(case: Case) -> str:
+    """Return the file that the original reads: links are resolved, a mention is taken off, percent escapes decoded."""
+    path = str(case.arguments["file_path"]).replace("\0", "")
+    if path.startswith("@") and not os.path.exists(case.root / path):
+        stripped = path[1:].lstrip("\\/")
+        if stripped and (path[1:2] in "\\/" or not os.path.exists(case.root / f"@{stripped.split('/')[0]}")):
+            path = stripped
+    path = os.path.normpath(case.root / path)
+    decoded = unquote(path, errors="strict")
+    return os.path.realpath(decoded)
+
+
+def _decoded(case: Case, own: Answer) -> Answer:
+    """Return the error for a name that percent escapes or a mention make another one, which is missing."""
+    return own if case.tool != "read_file" or os.path.exists(_file(case)) else (True, MISSING)
+
+
+def _named_next(case: Case, own: Answer) -> Answer:
+    """Return the answer with a next section in its notice, also at the end."""
+    found = re.match(
+        r"\nIMPORTANT: .*\nStatus: Showing lines \d+-(\d+) of .*\nAction: .* 'read_file' call\.(?=\n)", own[1]
+    )
+    if found is None:
+        return own
+    text = f" For example, to read the next section of the file, use start_line: {int(found[1]) + 1}."
+    return own[0], found[0] + text + own[1][found.end() :]
+
+
+def _past_end(case: Case, own: Answer) -> Answer:
+    """Return the empty range that the original answers with."""
+    if not own[0] or "is after the end" not in own[1]:
+        return own
+    lines = _decoded_text(Path(_file(case)).read_bytes()).split("\n")
+    first = case.arguments["start_line"]
+    if first <= len(lines):  # the empty piece after the last line feed
+        return own
+    last = min(case.arguments.get("end_line") or len(lines), len(lines))
+    return False, NEXT.format(first=len(lines) + 1, last=last, total=len(lines), next=last + 1, body="")
+
+
+def _decoded_text(data: bytes) -> str:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace")
+    return data.decode("utf-8-sig", "replace")
+
+
+def _by_kind(case: Case, own: Answer) -> Answer:
+    """Return a file as the original shows its kind, which it takes from names and the share of odd characters."""
+    if case.tool == "read_file":
+        path = _file(case)
+        found = _shown(path, case.root)
+        return own if found is None or own[1] == "params" else (False, found if isinstance(found, str) else [found])
+    blocks: list[Any] = []
+    for block in own[1] if isinstance(own[1], list) else [{"type": "text", "text": own[1]}]:
+        if block["type"] != "text":  # an image by its contents, whose name decides in the original
+            paths = [path for path in KINDS if isinstance(_shown(path, case.root), str) and _is(path, block)]
+            text = [f"--- {path} ---\n\n{_shown(path, case.root)}\n\n" for path in paths]
+            blocks.append({"type": "text", "text": text[0]} if text else block)
+            continue
+        text, _, skipped = block["text"].partition("Skipped:\n")
+        for name in re.findall(r"(?m)^(/.*) \(Error reading file", skipped):
+            text = f"--- {name} ---\n\n\n\n{text}"
+        pieces = re.split(r"(?m)^(?=--- /.* ---$)|(?=\n--- End of content ---\Z)", text)
+        for piece in pieces:
+            head = re.match(r"--- (/.*) ---\n\n", piece)
+            shown = None if head is None else _shown(head[1], case.root)
+            if isinstance(shown, str) and head is not None:
+                piece = f"{head[0]}{shown}\n\n"
+            elif shown is not None and head is not None:
+                if _is_asked(head[1], case.arguments["include"]):
+                    blocks.append(shown)
+                continue
+            blocks.append({"type": "text", "text": piece})
+    return own[0], _joined(blocks)
+
+
+def _is(path: str, block: Any) -> bool:
+    return base64.b64encode(Path(path).read_bytes()).decode() == block["data"]
+
+
+def _is_asked(path: str, include: list[str]) -> bool:
+    stem, suffix = os.path.splitext(os.path.basename(path))
+    return any(suffix.lower() in one.lower() or stem in one for one in include)
+
+
+def _joined(blocks: list[Any]) -> Any:
+    """Return blocks, or one text if there is nothing else."""
+    blocks = [block for block in blocks if block.get("text") != ""]
+    is_text = all(block["type"] == "text" for block in blocks)
+    return "".join([block["text"] for block in blocks]) if is_text else blocks
+
+
+def _shown(path: str, root: Path) -> Any:
+    """Return the note or the block that the original makes of a file; None for a text by lines."""
+    kind, media_type = KINDS.get(path, ("text", ""))
+    if kind == "text" or not os.path.isfile(path):
         return None
-    if not their_error and our_error and "is after the end" in own:
-        return "a start after the end is an error with the number of lines"
-    if their_error or our_error:
-        return "wrong arguments are refused in other words" if "must be" in text + own else None
-    if not isinstance(their_text, str):
-        return "a file that is not an image is not sent as one" if isinstance(our_text, str) else None
-    if "binary file" in text or "binary file" in own:
-        return "NUL in the first 8,192 bytes makes a file binary, and nothing else does"
-    if own.replace("\ufffd", "") == text:
-        return "half a character of UTF-16 is shown as U+FFFD"
-    # The original counts the empty piece after a final line feed as a line, and always names a next section.
-    plain = [re.sub(r"lines \d+-\d+ of \d+ total lines", "lines", one) for one in (text, own)]
-    plain = [re.sub(r" For example, .*\.", "", one) for one in plain]
-    bodies = [one.partition("--- FILE CONTENT (truncated) ---\n")[2] or one for one in plain]
-    if plain[0] == plain[1]:
-        return "the notice counts lines that exist, and names a next section only if there is one"
-    if bodies[0].rstrip("\n") == bodies[1].rstrip("\n"):
-        return "a final line feed ends the last line"
+    if kind == "svg":
+        return Path(path).read_text("utf-8")
+    if kind == "binary":
+        return f"Cannot display content of binary file: {os.path.relpath(path, root)}"
+    return {"type": "image", "data": base64.b64encode(Path(path).read_bytes()).decode(), "mimeType": media_type}
+
+
+def _null(case: Case, own: Answer) -> Answer:
+    """Return the refusal of null."""
+    types = [(name, case.schema["properties"][name]["type"]) for name, value in case.arguments.items() if value is None]
+    return (True, f"params/{types[0][0]} must be {types[0][1]}") if types else own
+
+
+def _loops(case: Case) -> bool:
+    try:
+        os.stat(os.path.normpath(case.root / str(case.arguments["file_path"])))
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
+
+
+def _is_odd(case: Case) -> bool:
+    return "\0" in unquote(case.arguments["file_path"])
+
+
+def explain(tool: str, arguments: dict[str, Any], theirs: Answer, ours: Answer, root: Path) -> str | None:
+    """Return the declared difference between the files that patterns name, or None."""
+    if "empty pattern list" in str(theirs[1]):
+        return "an exclusion that matches nothing is no error"
+    names, own_names = [set(re.findall(r"--- (/.*?) ---(?=\\n|\n)", str(one[1]))) for one in (theirs, ours)]
+    above = [os.path.dirname(name) for name in names - own_names]
+    if tool == "read_many_files" and any(os.path.realpath(path) != path for path in above):
+        return "a link to a directory is followed only where a pattern names it"
+    if tool == "read_many_files" and any("[" in name for name in own_names - names):
+        return "a name with the signs of a pattern is found in any case, and as an absolute path"
     return None
 
 
-def _explain_many(theirs: Any, ours: Any) -> str | None:
-    files, own_files = _files(theirs), _files(ours)
-    reasons = {_reason(name, files.get(name), own_files.get(name)) for name in {*files, *own_files}} - {""}
-    if None in reasons:
-        return None
-    return min([reason for reason in reasons if reason], default="skipped files are listed after the content")
-
-
-def _reason(name: str, text: str | None, own: str | None) -> str | None:
-    """Return the declared difference between the texts of one file, "" if they are equal, or None."""
-    if text == own:
-        return ""
-    if text is None:
-        if "[" in name:
-            return "a name with the signs of a pattern is found in any case, and as an absolute path"
-        return "a file that is not an image is not sent as one" if own == "\n\nnot an image\n\n\n" else None
-    if own is None and Path(name).parent.resolve() != Path(name).parent:
-        return "a link to a directory is followed only where a pattern names it"
-    if own is None:
-        return "a file that is not an image is not sent as one" if text == "bm90IGFuIGltYWdlCg==" else None
-    if "Cannot display content of binary file" in text + own:
-        return "NUL in the first 8,192 bytes makes a file binary, and nothing else does"
-    return "half a character of UTF-16 is shown as U+FFFD" if own.replace("\ufffd", "") == text else None
-
-
-def _files(content: Any) -> dict[str, str]:
-    """Return the text of each file, and images by their data."""
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    images = {block["data"]: block["data"] for block in blocks if block["type"] != "text"}
-    text = "".join([block["text"] for block in blocks if block["type"] == "text"])
-    text = text.partition("\n--- End of content ---")[0]
-    pieces = re.split(r"^--- (/.*) ---$", text, flags=re.MULTILINE)
-    return {**images, **dict(zip(pieces[1::2], pieces[2::2], strict=True))}
-
-
-RULES = (WRONG, STRICT, EMPTY_PIECE, BINARY)
+RULES = (
+    Rule("a NUL in a path is refused", refused=_is_odd, refused_here=_is_odd),
+    Rule("a loop of links", refused=_loops),
+    BOTH_OUTSIDE,
+    WRONG,
+    STRICT,
+    HALF,
+    Rule("the empty piece after the last line feed is no line", table={"keeps_last_end": False}, files=counted_empty),
+    BINARY,
+    Rule("a next section is named only if there is one", answer=_named_next),
+    Rule("a start after the end is an error", answer=_past_end),
+    Rule("contents decide on kinds, not names or the share of odd bytes; skipped files are listed", answer=_by_kind),
+    Rule("null is absent", answer=_null),
+    Rule("percent escapes are part of a name, and a mention may be absolute", answer=_decoded),
+)

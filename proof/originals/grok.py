@@ -58,8 +58,9 @@ def _check(self: Any, values: dict[str, Any]) -> None:
 def _from_the_end(case: Case, own: Answer) -> Answer:
     """Return the lines that `slice` of JavaScript returns for a negative number."""
     first, last = case.arguments.get("start_line"), case.arguments.get("end_line")
-    if not (isinstance(first, int) and isinstance(last, int) and first and last and min(first, last) < 0):
+    if not (first and last and min(first, last) < 0):
         return own
+    first, last = int(first), int(last)
     lines = case.contents().decode("utf-8", "replace").split("\n")
     start = max(0, len(lines) + first - 1) if first < 1 else first - 1
     rows = [f"{javascript(float(first) + at)}: {line}" for at, line in enumerate(lines[start:last])]

@@ -6,6 +6,8 @@ prompt with the tool calls to make.
 
 from __future__ import annotations
 
+import base64
+import codecs
 import json
 import os
 import random
@@ -18,7 +20,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from proof.originals.rules import GENERAL
+from proof.originals.rules import BOTH_OUTSIDE, GENERAL, LARGE, LISTS_OUTSIDE, Answer, Case, Rule, collated
 from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "opencode"
@@ -175,40 +177,85 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
     return "read", spoiled(rng, arguments, "filePath")
 
 
-def explain(
-    tool: str, arguments: dict[str, Any], theirs: tuple[bool, Any], ours: tuple[bool, Any], root: Path
-) -> str | None:
-    """Return the declared difference that explains two unlike answers, or None."""
-    (their_error, their_text), (our_error, our_text) = theirs, ours
-    text, own = str(their_text), str(our_text)
-    if "invalid arguments" in text:
-        return "wrong arguments are refused in other words" if our_error or None in arguments.values() else None
-    if own.startswith("The path is outside"):
-        return "files outside the roots are refused"
-    if their_error and our_error and "File not found" in own:
-        if text.startswith("BadResource"):
-            return "an error of the system has other words"
-        is_same = text.split("\n")[0] == own.split("\n")[0]
-        return "suggestions are other names, in order" if is_same else None
-    if text.startswith("[{") and own.startswith("[{"):
-        is_same = their_text[1]["data"] == our_text[1].get("resource", {}).get("blob")
-        return "a PDF is a resource" if is_same else None
-    if "Image read successfully" in text:
-        return "a file that is not an image is not sent as one"
-    if "Cannot read binary file" in text + own:
-        return "NUL in the first 8,192 bytes makes a file binary, and nothing else does"
-    if "<type>directory" in text:
-        rows = [one.partition("<entries>\n")[2].split("\n") for one in (text, own)]
-        frames = [[one.partition("<entries>")[0], *shown[-3:]] for one, shown in zip((text, own), rows, strict=True)]
-        has_all = "Showing" not in text and not arguments.get("offset", 0) > 1
-        is_same = frames[0] == frames[1] and (sorted(rows[0]) == sorted(rows[1]) or not has_all)
-        return "names are sorted by code point" if is_same else None
-    contents = (root / arguments["filePath"]).read_bytes()
-    if b"\r" in contents.replace(b"\r\n", b""):
-        return "only a line feed ends a line"
-    if contents.endswith(b"\xc3"):
-        return "a character that is cut off at the end of the file is shown as U+FFFD"
-    return None
+def _path(case: Case) -> str:
+    """Return the path that the original names."""
+    path = case.arguments["filePath"]
+    return str(path if os.path.isabs(path) else os.path.normpath(case.root / path))
 
 
-RULES = GENERAL
+def _below_file(case: Case, own: Answer) -> Answer:
+    """Return the error for a path below something that is no directory, or that the system refuses."""
+    path = _path(case)
+    try:
+        os.stat(path)
+    except (OSError, ValueError) as error:
+        if not isinstance(error, FileNotFoundError):
+            return True, f"BadResource: FileSystem.stat ({path})"
+    return own
+
+
+def _by_kind(case: Case, own: Answer) -> Answer:
+    """Return the file as the original shows its kind, by its name and the share of control characters."""
+    path, data = _path(case), case.contents("filePath")
+    suffix = os.path.splitext(path)[1].lower()
+    if not os.path.isfile(path):
+        return own
+    if suffix in _MEDIA:
+        kind = _MEDIA[suffix]
+        text = f"{'PDF' if suffix == '.pdf' else 'Image'} read successfully"
+        if suffix != ".pdf" and not data.startswith(b"\x89PNG"):
+            return False, f"{text}\n\n[1 image omitted: could not be resized below the image size limit.]"
+        block = {"type": kind.partition("/")[0], "data": base64.b64encode(data).decode(), "mimeType": kind}
+        return False, [{"type": "text", "text": text}, block]
+    sample = data[:4096]
+    share = sum([byte < 9 or 13 < byte < 32 for byte in sample]) / (len(sample) or 1)
+    is_binary = suffix.removeprefix(".") in _BINARIES or b"\0" in sample or share > 0.3
+    return (True, f"Cannot read binary file: {path}") if is_binary else own
+
+
+_MEDIA = {".png": "image/png", ".jpg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"}
+_MEDIA[".pdf"] = "application/pdf"
+_BINARIES = frozenset(["zip", "tar", "gz", "exe", "dll", "so", "class", "docx", "xlsx", "bin", "dat", "wasm", "pyc"])
+
+
+def _listed(case: Case, own: Answer) -> Answer:
+    """Return the listing of a directory in the order of a locale."""
+    path = _path(case)
+    if not os.path.isdir(path):
+        return own
+    names = [name + "/" * os.path.isdir(f"{path}/{name}") for name in os.listdir(path)]
+    names = collated(tuple(names))
+    first, limit = case.arguments.get("offset") or 1, case.arguments.get("limit")
+    shown = names[first - 1 : first - 1 + (2000 if limit is None else limit)]
+    listed = "\n".join(shown)
+    return own[0], re.sub(r"(?s)(?<=<entries>\n).*(?=\n\n\()", lambda _: listed, own[1])
+
+
+def _suggested(case: Case, own: Answer) -> Answer:
+    """Return the error for a missing file with the first names in the order of the file system."""
+    path = _path(case)
+    if os.path.lexists(path) or not own[0]:
+        return own
+    directory, base = os.path.dirname(path), os.path.basename(path).lower()
+    names = os.listdir(directory) if os.path.isdir(directory) else []
+    similar = [f"{directory}/{name}" for name in names if base in name.lower() or name.lower() in base][:3]
+    lines = ["", "Did you mean one of these?", *similar] if similar else []
+    return True, "\n".join([f"File not found: {path}", *lines])
+
+
+def _whole_text(data: bytes) -> bytes:
+    """Return a text without a character that its end cuts off."""
+    return codecs.getincrementaldecoder("utf-8")("replace").decode(data).encode() if data else data
+
+
+RULES = (
+    *GENERAL,
+    LARGE,
+    BOTH_OUTSIDE,
+    LISTS_OUTSIDE,
+    Rule("an error of the system has other words", answer=_below_file),
+    Rule("suggestions are other names, in order", answer=_suggested),
+    Rule("the contents decide on kinds, not the name", answer=_by_kind),
+    Rule("names are sorted by code point", answer=_listed),
+    Rule("a character that is cut off at the end of the file is shown as U+FFFD", files=_whole_text),
+)

@@ -15,6 +15,7 @@ from proof.originals.rules import (
     BOM_LINE,
     BOTH_OUTSIDE,
     CRLF,
+    LISTS_OUTSIDE,
     OUTSIDE,
     STRICT,
     SURROGATES,
@@ -49,7 +50,9 @@ class Original(Child):
             else:
                 blocks.append({"type": "text", "text": block["text"]})
         is_text = all(block["type"] == "text" for block in blocks)
-        return answer["failed"], "".join([block["text"] for block in blocks]) if is_text else blocks
+        text = "".join([block["text"] for block in blocks if is_text])
+        # Beside the root are the copies that rules make.
+        return answer["failed"], re.sub(r"\n[^\n]*/tree(?!00)\d\d/?(?=\n|\Z)", "", text) if is_text else blocks
 
 
 def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, dict[str, Any]]:
@@ -112,7 +115,7 @@ def _with_slashes(case: Case, own: Answer) -> Answer:
     listed, gap, hidden = names.partition("\n\n")
     if not lead.startswith("Here's the files"):
         return own
-    paths = set(listed.split("\n"))
+    paths = {path for path in listed.split("\n") if not re.search(r"/outside/tree", path)}
     for path in [path for path in paths if os.path.islink(path) and os.path.isdir(path)]:
         paths.remove(path)
         below = [name for name in os.listdir(path) if not name.startswith("tree") or name == case.root.name]
@@ -120,11 +123,6 @@ def _with_slashes(case: Case, own: Answer) -> Answer:
         paths |= {f"{path}/", *[f"{path}/{name}{'/' * (name == case.root.name)}" for name in below if is_first]}
     rows = sorted([path.replace("\\", "/") for path in paths], key=lambda path: path.rstrip("/").split("/"))
     return own[0], "\n".join([lead, *rows]) + gap + hidden
-
-
-def _lists_outside(case: Case) -> bool:
-    """Return True for a directory outside the root, which has the copies of the tree that rules make."""
-    return BOTH_OUTSIDE.refused is not None and BOTH_OUTSIDE.refused(case) and case.file().is_dir()
 
 
 def _by_suffix(case: Case, own: Answer) -> Answer:
@@ -169,7 +167,7 @@ RULES = (
     Rule("text that is not UTF-8, or holds control characters, is shown, not refused", answer=_refused_as_binary),
     Rule("text that is not UTF-8 is shown, not refused", answer=_refused_by_decoding),
     SURROGATES,
-    Rule("directories outside the roots are not listed", refused_here=_lists_outside),
+    LISTS_OUTSIDE,
     Rule("a backslash is part of a name", answer=_with_slashes),
     BOTH_OUTSIDE,
     other_encoding("cp1006"),

@@ -66,7 +66,7 @@ RULES = (
     Rule("fractions and strings that are no whole numbers", refused_here=_wrong),
     Rule("a name with `@` is tried as it is, and from a root on; the `@` is shown", answer=_at_sign),
     DOUBLES,
-    Rule("a negative limit is refused", refused_here=_negative),
+    Rule("a negative limit is refused", refused=_negative, refused_here=_negative),
     Rule("any name that looks the same is read", table={"opened": TableDialect.opened}),
     Rule("a line feed at the end of exactly 2,000 lines is not shown", table={"keeps_last_end": True}),
 )

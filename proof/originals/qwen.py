@@ -12,10 +12,12 @@ from typing import Any
 from proof.originals.child import Child
 from proof.originals.rules import (
     BINARY,
+    BLANKS,
     BOM_LINE,
     BOTH_OUTSIDE,
     CRLF,
     DOUBLES,
+    HALF,
     OUTSIDE,
     STRICT,
     SURROGATES,
@@ -23,6 +25,7 @@ from proof.originals.rules import (
     Answer,
     Case,
     Rule,
+    javascript,
     other_encoding,
 )
 from proof.originals.tree import random_number, random_path, spoiled
@@ -40,6 +43,8 @@ class Original(Child):
     def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
         answer = self.ask(arguments)
         content = answer["content"]
+        if isinstance(content, str):
+            content = re.sub(r"(?s)\A\[Unsupported (audio|video) file: .*", r"[\1]", content)
         if isinstance(content, dict) and "inlineData" in content:
             inline = content["inlineData"]
             content = [{"type": "image", "data": inline["data"], "mimeType": inline["mimeType"]}]
@@ -61,14 +66,19 @@ def _past_end(case: Case, own: Answer) -> Answer:
     """Return the empty range that the original answers with."""
     offset = case.arguments.get("offset")
     total = case.contents("file_path").count(b"\n") + 1
-    if not own[0] or "is after the end" not in own[1] or not isinstance(offset, int):
+    if not own[0] or "is after the end" not in own[1] or offset is None:
         return own
-    number = "9223372036854776000" if offset == 2**63 else offset + 1
+    number = javascript(float(offset) + 1)
     return False, f"Showing lines {number}-{number} of {total} total lines.\n\n---\n\n"
 
 
 def _by_file_system(case: Case, own: Answer) -> Answer:
     """Return the error for `..` after something that is no directory."""
+    path = str(case.arguments["file_path"])
+    above = [path[: found.start()] for found in re.finditer("/", path) if os.path.isfile(path[: found.start()] or "/")]
+    if above and os.path.exists(os.path.normpath(path)):
+        name = os.path.relpath(os.path.normpath(path), case.root)
+        return True, f"Error reading file {name}: ENOTDIR: not a directory, stat '{path}'"
     text = "Could not read file because no file was found at the specified path."
     return own if os.path.exists(str(case.arguments["file_path"])) else (True, text)
 
@@ -83,19 +93,17 @@ def _below_file(case: Case, own: Answer) -> Answer:
     path = str(case.arguments.get("file_path"))
     if not path.endswith(("/", "/.")) or not os.path.isfile(os.path.normpath(path)):
         return own
-    name = os.path.relpath(path, case.root)
+    name = os.path.relpath(path, case.root).replace("\\", "/")
     return True, f"Error reading file {name}: ENOTDIR: not a directory, stat '{path}'"
 
 
 def _cut_in_line(case: Case, own: Answer) -> Answer:
     """Return the text that is cut after 25,000 characters, in the midst of a line."""
-    offset, limit = case.arguments.get("offset") or 0, case.arguments.get("limit") or 1000
-    if not (isinstance(offset, int) and isinstance(limit, int)):
-        return own
+    offset, limit = int(case.arguments.get("offset") or 0), int(case.arguments.get("limit") or 1000)
     lines = [line.rstrip() for line in case.contents("file_path").decode("utf-8", "replace").split("\n")]
     text = "\n".join(lines[offset : offset + limit])
     if own[0] or len(text) <= 25_000:
-        return own
+        return (False, text) if not own[0] and not offset and limit >= len(lines) else own
     last = offset + text[:25_000].count("\n") + 1
     lead = f"Showing lines {offset + 1}-{last} of {len(lines)} total lines.\n\n---\n\n"
     return False, f"{lead}{text[:25_000]}... [truncated]"
@@ -132,6 +140,8 @@ def _by_name(case: Case, own: Answer) -> Answer:
     suffix = os.path.splitext(path)[1].lower()
     if not os.path.isfile(path):
         return own
+    if suffix in (".mp3", ".mp4"):
+        return False, "[audio]" if suffix == ".mp3" else "[video]"
     if suffix in _MEDIA:
         data = base64.b64encode(Path(path).read_bytes()).decode()
         return False, [{"type": "image", "data": data, "mimeType": _MEDIA[suffix]}]
@@ -145,7 +155,7 @@ def _svg(case: Case, own: Answer) -> Answer:
     return (False, Path(path).read_text("utf-8")) if path.endswith(".svg") and os.path.isfile(path) else own
 
 
-_MEDIA = {".pdf": "application/pdf", ".mp3": "audio/mpeg", ".mp4": "video/mp4"}
+_MEDIA = {".pdf": "application/pdf"}
 _BINARIES = frozenset(
     f".{name}" for name in ("zip", "exe", "docx", "gz", "so", "class", "ico", "xlsx", "wasm", "bin", "tar", "7z")
 )
@@ -158,6 +168,9 @@ def explain(tool: str, arguments: dict[str, Any], theirs: Answer, ours: Answer, 
 
 
 RULES = (
+    BLANKS,
+    HALF,
+    Rule("a relative path", refused=lambda case: not str(case.arguments["file_path"]).startswith("/")),
     Rule("a file that does not exist", refused=lambda case: case.names_nothing),
     WRONG,
     STRICT,
@@ -167,6 +180,8 @@ RULES = (
     other_encoding("cp1250"),
     other_encoding("shift_jis"),
     other_encoding("cp1252"),
+    other_encoding("cp1254"),
+    other_encoding("koi8_r"),
     Rule("the empty piece after the last line feed is no line", answer=_counted),
     BINARY,
     BOM_LINE,

@@ -9,12 +9,15 @@ words are not compared then, and such calls are counted apart.
 from __future__ import annotations
 
 import base64
+import json
 import os
 import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +234,11 @@ def counted_empty(data: bytes) -> bytes:
     return data + end if not data or data.endswith(end) else data
 
 
+def whole_characters(data: bytes) -> bytes:
+    """Return UTF-16 without half a character at its end."""
+    return data[: len(data) // 2 * 2] if data.startswith((b"\xff\xfe", b"\xfe\xff")) else data
+
+
 def other_encoding(codec: str) -> Rule:
     """Return the rule for an original that takes text that is not UTF-8 for another encoding."""
 
@@ -242,6 +250,14 @@ def other_encoding(codec: str) -> Rule:
         return data
 
     return Rule("text that is not UTF-8 is shown as U+FFFD, not guessed", files=change)
+
+
+@cache
+def collated(names: tuple[str, ...]) -> list[str]:
+    """Return names as `localeCompare` of JavaScript orders them."""
+    program = "console.log(JSON.stringify(JSON.parse(process.argv[1]).sort((a, b) => a.localeCompare(b))))"
+    done = subprocess.run(["node", "-e", program, json.dumps(names)], capture_output=True, check=True)
+    return list(json.loads(done.stdout))
 
 
 def javascript(number: float) -> str:
@@ -261,7 +277,12 @@ def _as_doubles(case: Case, own: Answer) -> Answer:
 
 def _large(case: Case) -> bool:
     """Return True if an argument is a number that a double does not hold."""
-    return any(type(value) is int and abs(value) > 2**53 for value in case.arguments.values())
+    return any(type(value) is int and abs(value) >= 2**53 for value in case.arguments.values())
+
+
+def _lists_outside(case: Case) -> bool:
+    """Return True for a directory outside the root, which has the copies of the tree that rules make."""
+    return _is_outside(case) and (case.root / str(next(iter(case.arguments.values()), ""))).is_dir()
 
 
 def _unescaped(case: Case, own: Answer) -> Answer:
@@ -281,9 +302,19 @@ def _is_outside(case: Case) -> bool:
     return False
 
 
+HALF = Rule("half a character of UTF-16 is shown as U+FFFD", files=whole_characters)
 DOUBLES = Rule("numbers over 2**53 are exact", answer=_as_doubles)
 LARGE = Rule("numbers over 2**53 are exact", refused=_large)
 SURROGATES = Rule("a lone surrogate is written with an escape", answer=_unescaped)
+
+
+def _is_blank(case: Case) -> bool:
+    path = str(next(iter(case.arguments.values()), ""))
+    return path != path.strip() or not path
+
+
+BLANKS = Rule("blanks around a path are part of it", refused=_is_blank, refused_here=_is_blank)
+LISTS_OUTSIDE = Rule("directories outside the roots are not listed", refused_here=_lists_outside)
 BOTH_OUTSIDE = Rule("files outside the roots", refused=_is_outside)
 OUTSIDE = Rule("files outside the roots are refused", has_machine=True)
 BINARY = Rule("binary files are refused", table={"text_rule": ANY_IS_TEXT, "refuses": frozenset()})

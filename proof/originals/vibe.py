@@ -10,7 +10,18 @@ from typing import Any
 
 from eyespan.extras.families.vibe import TOO_LARGE
 from proof.originals.child import Child
-from proof.originals.rules import BINARY, BOTH_OUTSIDE, OUTSIDE, STRICT, WRONG, Answer, Case, Rule, other_encoding
+from proof.originals.rules import (
+    BINARY,
+    BLANKS,
+    BOTH_OUTSIDE,
+    OUTSIDE,
+    STRICT,
+    WRONG,
+    Answer,
+    Case,
+    Rule,
+    other_encoding,
+)
 from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "vibe"
@@ -26,7 +37,8 @@ class Original(Child):
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
         answer = self.ask(arguments)
-        return answer["failed"], re.sub(r"Output \([\d.]+ KiB\)", "Output", answer["text"])
+        text = re.sub(r"Output \([\d.]+ KiB\)", "Output", answer["text"])
+        return answer["failed"], "[invalid]" if "validation error for" in text else text
 
 
 def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, dict[str, Any]]:
@@ -55,7 +67,7 @@ def _split(case: Case, own: Answer) -> Answer:
     if found is None or "\u2192" not in found[1]:
         return own
     rows = [row.partition("\u2192")[2] for row in re.split(r"\n(?= *\d+\u2192)", found[1])]
-    lines = "\n".join(rows).replace("\r", "\n").splitlines()
+    lines = [piece for row in rows for piece in row.splitlines() or [""]]
     first = int(found[2])
     body = "\n".join([f"{number:9}\u2192{line}" for number, line in enumerate(lines, first)])
     return own[0], own[1].replace(found[0], f"content: {body}\nnum_lines: {len(lines)}\nstart_line: {first}\n")
@@ -109,14 +121,22 @@ def _no_home(case: Case, own: Answer) -> Answer:
     return (True, text) if name.startswith("~") and name[1:2] not in ("", "/") else own
 
 
-def _is_blank(case: Case) -> bool:
-    return str(case.arguments["file_path"]) != str(case.arguments["file_path"]).strip()
+def _large(case: Case) -> bool:
+    return any(type(value) is float and abs(value) >= 2**63 for value in case.arguments.values())
+
+
+def _no_float(case: Case, own: Answer) -> Answer:
+    """Return the refusal of a number that has no whole form."""
+    if not _large(case):
+        return own
+    return True, "[invalid]"
 
 
 RULES = (
+    Rule("numbers over 2**53 are exact", answer=_no_float),
     WRONG,
     STRICT,
-    Rule("blanks around a path are part of it", refused_here=_is_blank),
+    BLANKS,
     Rule("`~` is a name", refused=lambda case: str(case.arguments["file_path"]).startswith("~")),
     Rule("names with lone surrogates", refused=lambda case: "\ud800" in str(case.arguments["file_path"])),
     OUTSIDE,
@@ -139,4 +159,5 @@ RULES = (
     other_encoding("cp1252"),
     other_encoding("cp1251"),
     other_encoding("cp932"),
+    other_encoding("cp866"),
 )

@@ -110,7 +110,7 @@ class _FilesystemTool(TableDialect):
         try:
             return self.answer(call, engine, context)
         except errors.ReadError as error:
-            wording = ReplyError(error.code, _described(error, engine))
+            wording = ReplyError(error.code, _described(error, engine, self.system_call))
             raise BadArguments(error.code, suggested(self, error, wording, engine, context).message) from None
 
     def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
@@ -220,7 +220,7 @@ class ReadMultipleFiles(_FilesystemTool):
                 except (errors.Cancelled, errors.TimedOut):
                     raise
                 except errors.ReadError as error:
-                    yield f"{between}{path}: Error - {_described(error, engine)}"
+                    yield f"{between}{path}: Error - {_described(error, engine, self.system_call)}"
                     continue
                 for name in ("lines", "file_bytes"):
                     counts[name] += measures.get(name, 0)
@@ -272,12 +272,13 @@ class ListDirectory(_FilesystemTool):
     """`list_directory`: the names in a directory."""
 
     tool = "list_directory"
+    system_call = "scandir"
     description = "Lists the files and directories in a directory, each after [FILE] or [DIR]."
 
     def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
-        entries, is_partial = _entries(_expanded(call.path, engine), engine, context)
-        lines = [f"{_mark(entry)} {valid_text(entry.name)}" for entry in entries]
-        if is_partial:
+        listing = engine.list(_expanded(call.path, engine), context)
+        lines = [f"{_mark(entry)} {valid_text(entry.name)}" for entry in listing.entries]
+        if listing.partial:
             lines.append(_PARTIAL)
         return _text_reply("\n".join(lines), {"lines": len(lines)})
 
@@ -286,6 +287,7 @@ class ListDirectoryWithSizes(_FilesystemTool):
     """`list_directory_with_sizes`: the names in a directory, with the sizes of files."""
 
     tool = "list_directory_with_sizes"
+    system_call = "scandir"
     description = "Lists the files and directories in a directory, each after [FILE] or [DIR], with sizes of files."
     fields = (
         _PATH,
@@ -294,9 +296,9 @@ class ListDirectoryWithSizes(_FilesystemTool):
 
     def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
         path = _expanded(call.path, engine)
-        entries, is_partial = _entries(path, engine, context)
+        listing = engine.list(path, context)
         rows: list[tuple[Entry, int]] = []
-        for entry in entries:
+        for entry in listing.entries:
             size = entry.size_bytes
             if size is None:
                 status = status_of(os.path.join(path, entry.name), engine, context)
@@ -306,13 +308,13 @@ class ListDirectoryWithSizes(_FilesystemTool):
             rows.sort(key=lambda row: -row[1])
         lines = []
         for entry, size in rows:
-            tail = "" if entry.what == "directory" else _size(size).rjust(10)
+            tail = "" if entry.what == "directory" else size_text(size).rjust(10)
             lines.append(f"{_mark(entry)} {valid_text(entry.name).ljust(30)} {tail}")
         files = [size for entry, size in rows if entry.what != "directory"]
-        if is_partial:
+        if listing.partial:
             lines.append(_PARTIAL)
         lines += ["", f"Total: {len(files)} files, {len(rows) - len(files)} directories"]
-        lines.append(f"Combined size: {_size(sum(files))}")
+        lines.append(f"Combined size: {size_text(sum(files))}")
         return _text_reply("\n".join(lines), {"lines": len(rows)})
 
 
@@ -320,6 +322,7 @@ class DirectoryTree(_FilesystemTool):
     """`directory_tree`: everything below a directory, as JSON."""
 
     tool = "directory_tree"
+    system_call = "scandir"
     description = "Returns all below a directory as JSON: name, type, and children. excludePatterns are globs."
     fields = (_PATH, _EXCLUDES)
 
@@ -344,6 +347,7 @@ class SearchFiles(_FilesystemTool):
 
     tool = "search_files"
     own_paths = ".+"
+    system_call = "scandir"
     description = "Returns the full paths below a directory that match a glob: *.ext in it, **/*.ext at any depth."
     fields = (_PATH, Field("pattern", "string", required=True), _EXCLUDES)
 
@@ -366,6 +370,7 @@ class GetFileInfo(_FilesystemTool):
     """`get_file_info`: size, times, type and permissions."""
 
     tool = "get_file_info"
+    system_call = "stat"
     description = "Describes a file or directory without reading it: size, times, type and permissions."
 
     def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
@@ -430,11 +435,6 @@ def _enters(excludes: Sequence[Glob]) -> Enters:
     return enters
 
 
-def _entries(path: str, engine: Engine, context: CallContext) -> tuple[tuple[Entry, ...], bool]:
-    listing = engine.list(path, context)
-    return listing.entries, listing.partial
-
-
 def _expanded(path: str, engine: Engine) -> str:
     """Return the path with the home directory in place of `~`, and `.` and `..` resolved in its text.
 
@@ -485,7 +485,7 @@ def _tree_globs(pattern: str, limits: GlobLimits) -> list[Glob]:
     return [_glob(spelling, limits) for spelling in (pattern, f"**/{pattern}", f"**/{pattern}/**")]
 
 
-def _size(size_bytes: int) -> str:
+def size_text(size_bytes: int) -> str:
     if size_bytes < 1024:
         return f"{max(0, size_bytes)} B"
     unit = min(4, (size_bytes.bit_length() - 1) // 10)
@@ -506,9 +506,10 @@ def _text_reply(text: str, measures: dict[str, Any] | None = None) -> Reply:
     return Reply((TextContent(text),), {"content": text}, None, notes, measures)
 
 
-def _described(error: ReadError, engine: Engine) -> str:
-    """Return the text of a failed read, in the form of the original's platform."""
-    name, text = error_text(error, _TEXTS, "node", "open")
+def _described(error: ReadError, engine: Engine, system_call: str) -> str:
+    """Return the text of a failed read, in the form of the original's platform; links are resolved first."""
+    is_missing = getattr(error, "errno", ENOENT) == ENOENT
+    name, text = error_text(error, _TEXTS, "node", system_call if is_missing else "realpath")
     return f"{text} not in {', '.join(_roots(engine))}" if name == "outside_root" else text
 
 

@@ -43,14 +43,14 @@ _EXCLUDED_FILES = re.compile(
 )
 _GLOB = {"type": "string", "minLength": 1}
 _GLOBS = {"items": _GLOB, "minItems": 1}
-_MISSING = "Could not read file because no file was found at the specified path."
+MISSING = "Could not read file because no file was found at the specified path."
 _NOTICE = (
     "\nIMPORTANT: The file content has been truncated.\n"
     "Status: Showing lines {first}-{last} of {total} total lines.\n"
     "Action: To read more of the file, you can use the 'start_line' and 'end_line' parameters in a subsequent "
     "'read_file' call.%s\n\n--- FILE CONTENT (truncated) ---\n{body}"
 )
-_NEXT = _NOTICE % " For example, to read the next section of the file, use start_line: {next}."
+NEXT = _NOTICE % " For example, to read the next section of the file, use start_line: {next}."
 _WARNING = (
     "[WARNING: This file was truncated. To view the full content, use the 'read_file' tool on this specific file.]"
     "\n\n{body}"
@@ -93,10 +93,10 @@ class GeminiReadFile(TableDialect):
     documents = frozenset(("image", "pdf"))
     text_encoding = "bom"
     total = EXACT_TOTAL
-    answers = {"full": _NEXT, "more": _NEXT, "part": _NOTICE % "", "cut": _NOTICE % "", "any": "{body}"}
+    answers = {"full": NEXT, "more": NEXT, "part": _NOTICE % "", "cut": _NOTICE % "", "any": "{body}"}
     refused = {"past_end": "start_line {first} is after the end: the file has {total} lines"}
     error_texts = {
-        **dict.fromkeys(("not_found", "ENAMETOOLONG"), _MISSING),
+        **dict.fromkeys(("not_found", "ENAMETOOLONG"), MISSING),
         "directory": "Could not read file because the provided path is a directory, not a file.",
         "too_large": f"File size exceeds the {MAX_FILE_BYTES // MIB}MB limit.",
         "outside_root": 'Path not in workspace: Attempted path "{path}" resolves outside the allowed workspace '

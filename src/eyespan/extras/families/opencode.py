@@ -5,16 +5,13 @@ Names, limits, numbering and notices follow the program; docs/dialects/opencode.
 
 from __future__ import annotations
 
-import os
-import stat
-
 from eyespan.context import CallContext
 from eyespan.dialects.arguments import SAFE, Field, Wording
 from eyespan.dialects.table import Call, Gutter, Paths, Window
 from eyespan.engine import Engine
 from eyespan.escape import valid_text, written_path
 from eyespan.extras.families.similar_names import SimilarDialect
-from eyespan.extras.families.tree_listing import status_of
+from eyespan.extras.families.tree_listing import is_directory
 from eyespan.model import Reply, TextContent
 
 MAX_LINES = 2000
@@ -70,11 +67,8 @@ class OpenCode(SimilarDialect):
         path = self.paths.resolved(call.path, roots)
         first, limit = call["offset"] or 1, MAX_LINES if call["limit"] is None else call["limit"]
         listing = engine.list(path, context)
-        names = []
-        for entry in listing.entries:
-            status = status_of(os.path.join(path, entry.name), engine, context) if entry.what == "link" else None
-            is_directory = stat.S_ISDIR(status.st_mode) if status else entry.what == "directory"
-            names.append(valid_text(entry.name) + "/" * is_directory)
+        entries = listing.entries
+        names = [valid_text(entry.name) + "/" * is_directory(path, entry, engine, context) for entry in entries]
         chosen = names[first - 1 : first - 1 + limit]
         total = f"more than {len(names)}" if listing.partial else str(len(names))
         end = f"{total} entries"

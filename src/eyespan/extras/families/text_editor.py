@@ -7,7 +7,6 @@ commands that edit are refused. docs/dialects/text-editor.md lists the decisions
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -19,7 +18,7 @@ from eyespan.dialects.base import Admit
 from eyespan.dialects.table import Call, Gutter, Page, TableDialect
 from eyespan.engine import Engine
 from eyespan.escape import valid_text
-from eyespan.extras.families.tree_listing import status_of
+from eyespan.extras.families.tree_listing import is_directory
 from eyespan.guard.listing import Entry
 from eyespan.model import CHEAP_TOTAL, Lines, Reply, TextContent
 from eyespan.opened import Opened
@@ -159,12 +158,9 @@ def two_levels(
 
     def add(directory: str, entry: Entry) -> bool:
         """Add an entry; return True for a directory."""
-        below, is_directory = os.path.join(directory, entry.name), entry.what == "directory"
-        if follows_links and entry.what == "link":
-            status = status_of(below, engine, context)
-            is_directory = status is not None and stat.S_ISDIR(status.st_mode)
-        names.append(valid_text(below) + "/" * is_directory)
-        return is_directory
+        enters = entry.what == "directory" or (follows_links and is_directory(directory, entry, engine, context))
+        names.append(valid_text(os.path.join(directory, entry.name)) + "/" * enters)
+        return enters
 
     for entry in _visible(path, engine, context):
         if add(path, entry) and entry.name not in SKIPPED:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterator
 
 from eyespan import errors
@@ -61,6 +62,14 @@ def status_of(path: str, engine: Engine, context: CallContext) -> FullStatus | N
         raise
     except errors.ReadError:
         return None
+
+
+def is_directory(directory: str, entry: Entry, engine: Engine, context: CallContext) -> bool:
+    """Return True for a directory, and for a link to one below the roots."""
+    if entry.what != "link":
+        return entry.what == "directory"
+    status = status_of(os.path.join(directory, entry.name), engine, context)
+    return status is not None and stat.S_ISDIR(status.st_mode)
 
 
 def _entries(above: str, path: str, engine: Engine, context: CallContext) -> tuple[str, Iterator[Entry], int]:
