@@ -59,7 +59,7 @@ def _outline_document(opened: Opened, context: CallContext) -> Document:
     total = _page_number(facts.get("total_pages"), opened.source.asked)
     lines = _entries(facts.get("outline"))
     parts = (NotePart("\n".join(lines)),) if lines else ()
-    return opened.document(parts, {"total_pages": total})
+    return opened.document(parts, {"total_pages": total, "unread": _unread(facts)})
 
 
 def _whole_document(opened: Opened, context: CallContext) -> Document:
@@ -221,7 +221,14 @@ def _no_section(opened: Opened, name: str, facts: dict[str, Any]) -> NoSymbol:
 
     titles = [title for title in facts.get("sections") or [] if isinstance(title, str)]
     path = opened.request.path
-    return NoSymbol(path, symbol=name, suggestions=[path + write_symbol(title) for title in nearest(name, titles)])
+    near = [path + write_symbol(title) for title in nearest(name, titles)]
+    return NoSymbol(path, symbol=name, suggestions=near, doubt="".join(_unread(facts)))
+
+
+def _unread(facts: dict[str, Any]) -> list[str]:
+    """Return a note about pages that were not looked at for headings, because the time was over."""
+    read, total = facts.get("outline_pages"), facts.get("total_pages")
+    return [f"pages after {read} were not read in time"] if isinstance(read, int) and read != total else []
 
 
 def _page_number(value: Any, asked: str) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
@@ -158,7 +158,8 @@ def _outline_plan(opened: Opened, bare: Target, choice: Choice) -> TextPlan:
     if not document.parts:
         document = replace(document, parts=(NotePart(nothing),))
     plan = _held_plan(document, bare, choice, opened.context)
-    return replace(plan, wanted=replace(plan.wanted, notes=(f"this is the outline: {note}", *plan.wanted.notes)))
+    notes = (f"this is the outline: {note}", *document.extra.get("unread", ()), *plan.wanted.notes)
+    return replace(plan, wanted=replace(plan.wanted, notes=notes))
 
 
 def _cell_rows(opened: Opened) -> tuple[Document, list[tuple[int, str]]]:
@@ -307,7 +308,9 @@ class ImageItem:
         facts = self._document.extra
         size = f" {facts['width']}x{facts['height']}" if "width" in facts else ""
         note = " ".join([part.text for part in self._document.parts if isinstance(part, NotePart)])
-        shown = " ".join([one for one in (note, *_image_notes(facts, self._path)) if one])
+        is_first = facts.get("frames", 1) > 1 and "frame" not in facts
+        frames = f"It has {facts['frames']} frames: {visible(self._path)}:f2 shows the second." if is_first else ""
+        shown = " ".join([one for one in (note, frames) if one])
         header = f"{own_lines.quoted(self.selector)}: {facts.get('media_type', 'image')}{size} #{self._hash}"
         if self._is_known:
             return (own_lines.header(f"{header} unchanged"),)
@@ -325,14 +328,6 @@ class ImageItem:
         if self._is_known:
             return part_shown(self._lines(), {**facts, "unchanged": True})
         return part_shown(self._lines(), facts, blocks=(ImageContent(self._image.data, self._image.media_type),))
-
-
-def _image_notes(facts: Mapping[str, Any], path: str) -> list[str]:
-    """Return what is worth knowing of an image beside its pixels: its frames."""
-    notes = []
-    if facts.get("frames", 1) > 1 and "frame" not in facts:
-        notes.append(f"It has {facts['frames']} frames: {visible(path)}:f2 shows the second.")
-    return notes
 
 
 class PagesItem:

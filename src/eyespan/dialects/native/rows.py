@@ -142,17 +142,15 @@ class Style:
     has_anchors: bool = False
     """Whole lines have their anchor after the number."""
 
-    def format(self, rows: Sequence[Row], shown: Sequence[str] | None = None) -> list[str]:
-        """Return one string for each row: its gutter and the text shown for it; None: its own."""
-        every = self.every
-        texts = [row.text for row in rows] if shown is None else shown
-        if every == 1:
+    def format(self, rows: Sequence[Row], texts: Sequence[str]) -> list[str]:
+        """Return one string for each row: its gutter and the text shown for it."""
+        if self.every == 1:
             return [f"{self.number(row, text)}\t{text}" for row, text in zip(rows, texts, strict=True)]
         lines: list[str] = []
         for row, text, is_after_gap in zip(rows, texts, starts_after_gap(rows), strict=True):
             if row.column > 1:
                 lines.append(f"{row.number}:{row.column}\t{text}")
-            elif not lines or is_after_gap or row.number % every == 0:
+            elif not lines or is_after_gap or row.number % self.every == 0:
                 lines.append(f"{row.number}\t{text}")
             else:
                 lines.append(f"\t{text}" if text else "")

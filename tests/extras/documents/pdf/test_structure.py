@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import itertools
+
 import pytest
 
 from eyespan import Workspace
 from eyespan.cli.main import main
+from eyespan.extras.documents.pdf import layout
 from tests.readers.pdf_files import pages, words
 
 PROSE = (
@@ -357,6 +361,31 @@ class TestSections:
             "- Methods (p3)",
             "- Results (p4)",
         ]
+
+    def test_pages_that_were_not_read_for_headings_are_named(self, tmp_path, monkeypatch):
+        (tmp_path / "a.pdf").write_bytes(pages(*CHAPTERS))
+        clock = itertools.count()
+        monkeypatch.setattr(layout.time, "monotonic", lambda: next(clock))
+        params = {
+            "first": 1,
+            "last": None,
+            "max_pages": 0,
+            "images": False,
+            "layout": True,
+            "seconds": 5,
+            "max_bytes": 0,
+        }
+        facts = layout.decode(io.BytesIO(pages(*CHAPTERS)), {**params, "outline": True})[0]
+        assert (facts["outline_pages"], [title for _, title, _ in facts["outline"]]) == (2, ["Keepers", "Boxes"])
+
+        monkeypatch.setattr("eyespan.opened.Opened.decode", lambda *_: (facts, []))
+        call = Workspace(tmp_path).tool("native").call
+        assert ">note: this is the outline: headings with their pages; pages after 2 were not read in time" in (
+            call({"files": "a.pdf", "outline": True}).text
+        )
+        assert call({"files": "a.pdf::Methods"}).text == (
+            ">! a.pdf::Methods: no symbol Methods found: pages after 2 were not read in time"
+        )
 
 
 class TestScans:

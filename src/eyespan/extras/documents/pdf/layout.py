@@ -51,12 +51,13 @@ class MarkdownText(PageText):
     def select(self, document: pypdfium2.PdfDocument, params: Mapping[str, Any]) -> tuple[int, int, dict[str, Any]]:
         first, last, facts = super().select(document, params)
         if params.get("section") or params.get("outline"):
-            entries = additions.bookmarks(document) or self._headings(document, params["seconds"] / 2)
+            entries, pages = self._outline(document, params["seconds"] / 2)
             if params.get("outline"):
-                return 1, 0, {"outline": entries}
+                return 1, 0, {"outline": entries, "outline_pages": pages}
             section = additions.section_pages(entries, params["section"], len(document))
             if section is None:
-                return 1, 0, {"sections": [title[:200] for _, title, _ in entries[:MAX_SUGGESTED]]}
+                titles = [title[:200] for _, title, _ in entries[:MAX_SUGGESTED]]
+                return 1, 0, {"sections": titles, "outline_pages": pages}
             return section[1], section[2], {"section": list(section)}
         return first, last, additions.lists(document) if first == 1 and params["last"] is None else facts
 
@@ -87,20 +88,21 @@ class MarkdownText(PageText):
         """Return the text of each page in Markdown, and facts about all of them."""
         return texts_of([one if isinstance(one, Draft) else Draft(one or "") for one in drafts], first)
 
-    def _headings(self, document: pypdfium2.PdfDocument, seconds: float) -> list[tuple[int, str, int]]:
-        """Return level, title and page of the headings in the text, of as many pages as `seconds` allow."""
+    def _outline(self, document: pypdfium2.PdfDocument, seconds: float) -> tuple[list[tuple[int, str, int]], int]:
+        """Return level, title and page of the bookmarks, or else of the headings in the text, and the pages that were
+        read: as many as `seconds` allow.
+        """
+        if entries := additions.bookmarks(document):
+            return entries, len(document)
         end = time.monotonic() + seconds
         drafts: list[Draft | str | None] = []
-        for number in range(1, len(document) + 1):
+        while len(drafts) < len(document) and time.monotonic() < end:
             try:
-                with loaded(document, number) as (page, layer):
+                with loaded(document, len(drafts) + 1) as (page, layer):
                     drafts.append(self.page(page, layer))
             except (pypdfium2.PdfiumError, ValueError, OSError):
                 drafts.append(None)
-            if time.monotonic() > end:
-                break
-        headings: list[tuple[int, str, int]] = self.texts(drafts, 1)[1]["headings"]
-        return headings
+        return self.texts(drafts, 1)[1]["headings"], len(drafts)
 
 
 def _lines(boxes: Boxes, layer: Any, text: str, plain: str) -> list[Line]:
