@@ -49,3 +49,11 @@ def test_no_more_resolutions_of_jpeg_2000_are_left_out_than_the_target_needs(siz
     decoder._reduce_on_load(image, (100, 100))
 
     assert image.reduce == steps
+
+
+@pytest.mark.parametrize(
+    ("kind", "width", "media_type"),
+    [("BMP", 1000, "image/png"), ("BMP", 1001, "image/jpeg"), ("AVIF", 1000, "image/jpeg")],
+)
+def test_small_drawings_are_png_and_photos_and_large_ones_jpeg(kind, width, media_type):
+    assert decoder._encode(Image.new("RGB", (width, 1000)), kind, 1_000_000)[1] == media_type

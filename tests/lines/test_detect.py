@@ -344,3 +344,15 @@ def test_a_text_that_is_decoded_whole_is_paid_for(tmp_path):
     call.finish()
 
     assert charged >= held.size_bytes > 1000
+
+
+def test_no_more_than_16_kib_of_a_text_are_judged_by_chardet():
+    judged = []
+
+    def ask(sample):
+        judged.append(len(sample))
+        return "koi8-r", 1.0
+
+    detect(("слово слово сл\n".encode("koi8-r") + b"ascii\n") * 2000, ask=ask)
+
+    assert judged == [16 * 1024 // 15 * 15 - 1]
