@@ -27,7 +27,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from eyespan.errors import Missing, StoreFailure
 from eyespan.extras.remote.signing import Credentials
-from eyespan.extras.remote.web import Server
+from eyespan.extras.remote.web import Server, asking
 
 MAX_FILE_BYTES = 1 << 20
 MAX_ANSWER_BYTES = 1 << 16
@@ -263,13 +263,8 @@ def _parsed(text: str | bytes) -> Any:
 
 def _found_by(connector: socket.socket) -> Credentials | None:
     """Return the credentials that another process finds. Raises: OSError."""
-    ours, theirs = socket.socketpair()
-    with ours:
-        with theirs:
-            socket.send_fds(connector, [ASK_CREDENTIALS], [theirs.fileno()])
-        ours.settimeout(CONNECTOR_SECONDS)
-        with ours.makefile("rb") as answer:
-            fields = _parsed(answer.read(MAX_FILE_BYTES) or b"null")
+    with asking(connector, ASK_CREDENTIALS, CONNECTOR_SECONDS) as reply, reply.makefile("rb") as answer:
+        fields = _parsed(answer.read(MAX_FILE_BYTES) or b"null")
     return None if fields is None else Credentials(**fields)
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 
 from eyespan.context import DEADLINE_SECONDS, CallContext
-from eyespan.errors import Changed, NotFound, PermissionRefused, ReadError, StoreFailure
+from eyespan.errors import Changed, NotFound, NotRegular, PermissionRefused, ReadError, StoreFailure
 
 REQUEST_SECONDS = 0.3 * DEADLINE_SECONDS
 """The longest wait for a byte of an answer; the request is then repeated."""
@@ -79,7 +79,7 @@ class ObjectNames:
 
 
 class Store:
-    """The objects below one prefix. A subclass provides `get` and `names`."""
+    """The objects below one prefix. A subclass provides `get`, and `names` and `below` if it has listings."""
 
     name = "the store"
 
@@ -96,16 +96,19 @@ class Store:
         """Close the connections that are idle."""
 
     def names(self, prefix: str, context: CallContext, asked: str) -> ObjectNames:
-        """Return the names directly below a prefix. Raises: ReadError."""
-        raise NotImplementedError  # abstract
+        """Return the names directly below a prefix. Raises: ReadError; NotRegular, if the store has no listings."""
+        raise NotRegular(asked, what="directory without a listing")
 
     def has_names(self, prefix: str, context: CallContext, asked: str) -> bool:
         """Return True if there is an object below a prefix. Raises: ReadError."""
         return bool(self.names(prefix, context, asked))
 
     def below(self, prefix: str, context: CallContext, asked: str) -> Iterator[tuple[str, ObjectVersion]]:
-        """Yield the keys of all objects below a prefix, with their versions, a page per request. Raises: ReadError."""
-        raise NotImplementedError  # abstract
+        """Yield the keys of all objects below a prefix, with their versions, a page per request.
+
+        Raises: ReadError; NotRegular, if the store has no listings.
+        """
+        raise NotRegular(asked, what="directory without a listing")
 
 
 def refused(status: int, asked: str, store: str, code: str = "") -> ReadError:

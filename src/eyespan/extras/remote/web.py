@@ -23,12 +23,11 @@ from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 from eyespan.context import CallContext
-from eyespan.errors import Changed, NotRegular, StoreFailure
+from eyespan.errors import Changed, StoreFailure
 from eyespan.extras.remote.store import (
     FIRST_PAUSE_SECONDS,
     MAX_TRIES,
     REQUEST_SECONDS,
-    ObjectNames,
     ObjectVersion,
     Store,
     make_version,
@@ -67,14 +66,21 @@ METADATA_ANSWER = b"metadata"
 """The answer of a connector for a host that is one of cloud metadata."""
 
 
-def _connected_by(connector: socket.socket, host: str, port: int, name: str, asked: str) -> socket.socket:
-    """Return a connection that another process has made. Raises: OSError, StoreFailure."""
+@contextmanager
+def asking(connector: socket.socket, question: bytes, seconds: float) -> Iterator[socket.socket]:
+    """Ask the process that connects for this one; the socket has its answer. Raises: OSError."""
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:
-            socket.send_fds(connector, [f"{host}\n{port}".encode()], [theirs.fileno()])
-        ours.settimeout((MAX_ADDRESSES + 1) * REQUEST_SECONDS)
-        answer, fds, _, _ = socket.recv_fds(ours, MAX_PLACE_BYTES, 1)
+            socket.send_fds(connector, [question], [theirs.fileno()])
+        ours.settimeout(seconds)
+        yield ours
+
+
+def _connected_by(connector: socket.socket, host: str, port: int, name: str, asked: str) -> socket.socket:
+    """Return a connection that another process has made. Raises: OSError, StoreFailure."""
+    with asking(connector, f"{host}\n{port}".encode(), (MAX_ADDRESSES + 1) * REQUEST_SECONDS) as reply:
+        answer, fds, _, _ = socket.recv_fds(reply, MAX_PLACE_BYTES, 1)
     if answer == METADATA_ANSWER:
         raise StoreFailure(asked, f"{name} is an address of cloud metadata, which is never read")
     if not fds:
@@ -412,12 +418,6 @@ class WebStore(Store):
 
     def close(self) -> None:
         self.server.close()
-
-    def names(self, prefix: str, context: CallContext, asked: str) -> ObjectNames:
-        raise NotRegular(asked, what="web directory")
-
-    def below(self, prefix: str, context: CallContext, asked: str) -> Iterator[tuple[str, ObjectVersion]]:
-        raise NotRegular(asked, what="web directory")
 
 
 def untrusted(name: str, reason: str) -> str:
