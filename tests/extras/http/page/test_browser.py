@@ -753,10 +753,49 @@ def test_every_view_fits_and_is_accessible(browser, harbour, name, width, scheme
     keep(browser, f"{name}-{width}-{scheme}")
     over = browser.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
     assert over <= 0
-    if AXE.exists():
-        browser.execute_script(AXE.read_text())
-        run = "axe.run().then((found) => arguments[0](found.violations.map((one) => [one.id, one.impact])))"
-        assert browser.execute_async_script(run) == []
+    assert accessibility_findings(browser) == []
+
+
+def accessibility_findings(browser):
+    if not AXE.exists():
+        return []
+    browser.execute_script(AXE.read_text())
+    run = "axe.run().then((found) => arguments[0](found.violations.map((one) => [one.id, one.impact])))"
+    return browser.execute_async_script(run)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_empty_views_say_what_to_do(browser, tmp_path, width):
+    resize(browser, width)
+    shown, findings = {}, []
+    with Workspace(tmp_path) as workspace, ViewServer(Api(WorkspaceBackend(workspace, Activity()))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            browser.get(server.url)
+            shown["token"] = wait(lambda: text_of(browser, "#enter"))
+            findings += accessibility_findings(browser)
+            browser.get("about:blank")
+            browser.get(f"{server.url}#{server.new_token()}")
+            wait(lambda: is_ready(browser))
+            for name, selector in (("start", "#cost"), ("activity", "#nothing"), ("why", "#why-start")):
+                visit(browser, server, view=name)
+                shown[name] = wait(lambda selector=selector: text_of(browser, selector))
+                wait(lambda: text_of(browser, "#cost") != "Looking at the files…")
+                findings += accessibility_findings(browser)
+            visit(browser, server)
+            wait(lambda: text_of(browser, "#cost") == "There are no files here.")
+            tables = [
+                browser.find_element("id", each).is_displayed() for each in ("sizes", "choice", "reads", "history")
+            ]
+        finally:
+            browser.get("about:blank")
+            server.shutdown()
+
+    assert findings == []
+    assert tables == [False, False, False, False]
+    assert "The token that the command printed" in shown["token"]
+    assert "eyespan view --audit reads.jsonl" in shown["activity"]
+    assert "eyespan view --why ~/.claude/projects" in shown["why"]
 
 
 def test_the_files_are_folded_on_a_narrow_screen_once_one_is_open(browser, server):
