@@ -45,6 +45,18 @@ def test_lines_that_do_not_fit_are_not_recorded(tmp_path):
     assert shown.startswith("a.log:1-4,500-5")
 
 
+def test_of_a_search_of_many_files_all_that_are_shown_are_recorded(tmp_path, monkeypatch):
+    monkeypatch.setattr("eyespan.recorder.MAX_OPENED", 3)
+    for number in range(9):
+        (tmp_path / f"{number}.txt").write_text("a word\n" if number in (0, 7) else "another\n")
+    with Workspace(tmp_path) as workspace:
+        _, witness, _ = watched(workspace.tool("native"), {"files": ".?a word"}, CallContext())
+
+    ranges = {file["path"]: file["range"] for file in facts(witness)["files"]}
+    assert list(ranges) == ["0.txt", "1.txt", "2.txt", "7.txt"]
+    assert (ranges["0.txt"], ranges["7.txt"]) == ("1-1", "1-1")
+
+
 def test_a_call_for_one_file_has_no_list(tmp_path):
     (tmp_path / "a.py").write_text("1\n2\n3\n")
     with Workspace(tmp_path) as workspace:

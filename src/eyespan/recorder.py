@@ -29,6 +29,8 @@ else:
 T = TypeVar("T")
 _RANGES = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*")
 """Lines of a selector: 1-20,40."""
+MAX_OPENED = 1000
+"""The files that a search opens and shows nothing of are recorded up to this number; those that it shows always are."""
 
 
 class Recorder(_Engine):
@@ -118,7 +120,7 @@ class Recorder(_Engine):
     def _read(self, request: ReadRequest, document: Document) -> None:
         self.request, self.document = request, document
         name = document.facts.canonical
-        if document.parts or name not in self.files:
+        if document.parts or (name not in self.files and len(self.files) < MAX_OPENED):
             entry = {"path": request.path, "canonical": name, "mtime_ns": document.facts.mtime_ns}
             self.files[name] = {**entry, "range": _range(self), "rule": None}
             self._canonical_names[document.facts.path] = name

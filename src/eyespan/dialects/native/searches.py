@@ -95,7 +95,8 @@ def search_text(plan: TextPlan, search: Search, view: View, max_chars: int) -> T
     Raises: ReadError.
     """
     wanted = plan.wanted
-    ranges = (CharRange(),) if wanted.is_whole else merged(_ranges(plan.text, wanted))
+    chosen = wanted.ranges if wanted.tail is None else line_ranges(plan.text, (Tail(wanted.tail),))
+    ranges = (CharRange(),) if wanted.is_whole else merged(chosen)
     notes = list(wanted.notes)
     matches: list[int] = []
     following = 0
@@ -158,10 +159,6 @@ def windows(matches: Sequence[int], ranges: Sequence[CharRange], around_match: i
     first, last = ranges[0].first, ranges[-1].last
     ends = [(number - around_match, number + around_match) for number in matches]
     return merged([CharRange(max(first, start), 1, min(end, last or end)) for start, end in ends])
-
-
-def _ranges(text: Text, wanted: Wanted) -> Sequence[CharRange]:
-    return line_ranges(text, (Tail(wanted.tail),)) if wanted.tail is not None else wanted.ranges
 
 
 def _block(text: Text, first: int, last: int | None, search: Search) -> tuple[bytes, int, bool, bool]:
