@@ -53,6 +53,14 @@ def test_a_path_that_leaves_the_root_and_comes_back_is_read(root, dialect):
     assert "first line" in reply(root, dialect, f"{root}/../root/f.txt").text
 
 
+@pytest.mark.parametrize("dialect", ["openhands", "grok", "text-editor", "opencode"])
+def test_a_directory_is_listed_and_a_pipe_is_an_error(root, dialect):
+    os.mkfifo(root / "pipe")
+
+    assert "notes.pdf" in reply(root, dialect, str(root)).text
+    assert reply(root, dialect, str(root / "pipe")).is_error
+
+
 @pytest.mark.parametrize("dialect", [name for name in TABLES if name != "claude"])  # a shared case fixes its refusal
 def test_a_text_is_a_text_whatever_its_name(root, dialect):
     assert "plain notes" in reply(root, dialect, str(root / "notes.pdf")).text
