@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from eyespan import Workspace
-from eyespan.dialects.pieces import cut_out
+from eyespan.dialects.pieces import _listed_symbols, cut_out
 from eyespan.model import CharRange, ReadRequest, Tail
+from eyespan.outline import Definition, build_outline
 
 
 @pytest.mark.parametrize("text", ["", "a", "a\n", "a\nbc\n\nd", "a\nbc\n\nd\n"])
@@ -25,3 +26,14 @@ def test_the_last_lines_of_a_text(count, most, lines):
     part = cut_out("one\ntwo\n\nx\n", Tail(count, max_bytes=most))
 
     assert (part.line_count, part.first_line) == (lines, 5 - lines)
+
+
+def test_only_an_implementation_is_listed_with_its_signature():
+    definitions = [
+        Definition(name="A", kind=kind, line=line, first=line, last=line + 1, signature=signature)
+        for line, kind, signature in [(1, "struct", "struct A"), (3, "impl", "impl T for A")]
+    ]
+
+    listed = _listed_symbols(build_outline(definitions, "regex").symbols, ["A", "A#2"])
+
+    assert listed == "::A (1-2), ::A#2 (impl T for A, 3-4)"

@@ -474,3 +474,11 @@ def test_a_long_output_is_read_on_by_the_selector_of_its_cell(tmp_path):
     size = len("\n".join(lines))
     assert f"[output cut: 10000 of {size} characters shown; see the rest: a.ipynb:c2]" in short
     assert all(f"\t{line}\n" in whole + "\n" for line in lines)
+
+
+def test_the_deepest_json_that_is_parsed():
+    deepest = b"[" * decoder.MAX_DEPTH + b"]" * decoder.MAX_DEPTH
+
+    assert decoder.parse_json(deepest)
+    with pytest.raises(Unreadable, match="nested more than"):
+        decoder.parse_json(b"[" + deepest + b"]")
