@@ -28,6 +28,7 @@ from proof.originals.rules import (
     BOM_LINE,
     BOTH_OUTSIDE,
     EMPTY_PIECE,
+    HALF,
     OUTSIDE,
     STRICT,
     SURROGATES,
@@ -206,7 +207,7 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
     return "Read", spoiled(rng, arguments, "file_path")
 
 
-_BINARY_NAMES = re.compile(r"(?i).*\.(zip|exe|docx|mp4|mp3|gz|so|class|ico|xlsx|wasm|bin)/*")
+_BINARY_NAMES = re.compile(r"(?i).*\.(zip|exe|docx|mp4|mp3|gz|so|class|ico|xlsx|wasm|bin)(/\.?)*")
 _IMAGE_NAMES = re.compile(r"(?i).*\.(png|jpg|gif|webp)/*")
 
 
@@ -292,11 +293,18 @@ def _directory(case: Case, own: Answer) -> Answer:
     return own[0], re.sub(r"(?<=\AEISDIR: illegal operation on a directory, read ).*", "[path]", own[1])
 
 
+def _largest(case: Case, own: Answer) -> Answer:
+    """Return the answer with the empty piece of a text that is as large as a text may be."""
+    data = case.contents("file_path")
+    is_largest = len(data) == 262_144 and data.endswith(b"\n") and not own[0]
+    return own[0], f"{own[1]}\n{data.count(10) + 1}\t" if is_largest else own[1]
+
+
 def _loops(case: Case) -> bool:
     try:
-        os.stat(case.root / str(case.arguments["file_path"]).rstrip("/"))
+        os.stat(os.path.normpath(case.root / str(case.arguments["file_path"])))
     except OSError as error:
-        return error.errno == errno.ELOOP
+        return error.errno in (errno.ELOOP, errno.ENAMETOOLONG)
     return False
 
 
@@ -306,7 +314,10 @@ def _forbidden(case: Case, own: Answer) -> Answer:
 
 RULES = (
     BLANKS,
-    Rule("a loop of links", refused=_loops),
+    Rule("`~` is a name", refused=lambda case: str(case.arguments["file_path"]).startswith("~")),
+    HALF,
+    Rule("the empty piece after the last line feed is no line", answer=_largest),
+    Rule("a loop of links, and a name that is too long", refused=_loops),
     Rule("a NUL in a path", refused=_no_name),
     Rule("a directory is named as it was asked for", answer=_directory),
     WRONG,

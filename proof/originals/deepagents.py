@@ -31,7 +31,7 @@ class Original(Child):
         content = answer["content"]
         if isinstance(content, list):
             content = [{"type": one["type"], "data": one["base64"], "mimeType": one["mime_type"]} for one in content]
-        return answer["failed"], content
+        return answer["failed"], "[invalid]" if str(content).startswith("ValidationError: ") else content
 
 
 def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, dict[str, Any]]:
@@ -52,7 +52,7 @@ def explain(
     """Return the declared difference that explains two unlike answers, or None."""
     (their_error, their_text), (our_error, our_text) = theirs, ours
     text, own = str(their_text), str(our_text)
-    if "ValidationError" in text:
+    if text == "[invalid]":
         return "wrong arguments are refused in other words" if our_error or None in arguments.values() else None
     if "outside" in own:
         return "files outside the roots are refused in other words" if their_error else None
@@ -93,8 +93,18 @@ def _is_not_utf8(case: Case) -> bool:
     return False
 
 
+def _refused(case: Case, own: Answer) -> Answer:
+    """Return the refusal of a number that has no whole form."""
+    return (True, "[invalid]") if _large(case) else own
+
+
+def _large(case: Case) -> bool:
+    return any(type(value) is float and value >= 2**63 for value in case.arguments.values())
+
+
 RULES = (
     *GENERAL,
+    Rule("numbers over 2**53 are exact", answer=_refused),
     Rule("a file that is not UTF-8", refused=_is_not_utf8),
     Rule("an absolute path below a root is that file, and a backslash is part of a name", answer=_virtual),
 )

@@ -19,7 +19,7 @@ class Original(Child):
 
     def __init__(self, place: Path, root: Path) -> None:
         self._root = root
-        super().__init__([str(place / "bin/python"), str(Path(__file__).with_name("kimi_cli_original.py"))])
+        super().__init__([str(place / "bin/python"), "-P", str(Path(__file__).with_name("kimi_cli_original.py"))])
 
     def call(self, tool: str, arguments: dict[str, Any], root: Path | None = None) -> tuple[bool, Any]:
         """Return whether the call failed, and the note and the text of its answer."""

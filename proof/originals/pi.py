@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,16 @@ def _at_sign(case: Case, own: Answer) -> Answer:
     return True, f"ENOENT: no such file or directory, access '{name}'"
 
 
+def _with_command(case: Case, own: Answer) -> Answer:
+    """Return the notice of a long first line with its size and a shell command."""
+    found = re.match(r"\[Line (\d+) exceeds 50\.0KB limit", own[1])
+    if found is None:
+        return own
+    size = len(case.contents().split(b"\n")[int(found[1]) - 1]) / 1024
+    command = f"sed -n '{found[1]}p' {case.arguments['path']} | head -c 51200"
+    return False, f"[Line {found[1]} is {size:.1f}KB, exceeds 50.0KB limit. Use bash: {command}]"
+
+
 def _negative(case: Case) -> bool:
     return float(case.arguments["limit"]) < 0
 
@@ -65,6 +76,7 @@ RULES = (
     Rule("URIs are no paths", refused_here=lambda case: "://" in str(case.arguments.get("path"))),
     Rule("fractions and strings that are no whole numbers", refused_here=_wrong),
     Rule("a name with `@` is tried as it is, and from a root on; the `@` is shown", answer=_at_sign),
+    Rule("advice about shell commands is left out", answer=_with_command),
     DOUBLES,
     Rule("a negative limit is refused", refused=_negative, refused_here=_negative),
     Rule("any name that looks the same is read", table={"opened": TableDialect.opened}),

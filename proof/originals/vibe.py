@@ -67,7 +67,7 @@ def _split(case: Case, own: Answer) -> Answer:
     if found is None or "\u2192" not in found[1]:
         return own
     rows = [row.partition("\u2192")[2] for row in re.split(r"\n(?= *\d+\u2192)", found[1])]
-    lines = [piece for row in rows for piece in row.splitlines() or [""]]
+    lines = ("\n".join(rows) + "\n").splitlines()
     first = int(found[2])
     body = "\n".join([f"{number:9}\u2192{line}" for number, line in enumerate(lines, first)])
     return own[0], own[1].replace(found[0], f"content: {body}\nnum_lines: {len(lines)}\nstart_line: {first}\n")

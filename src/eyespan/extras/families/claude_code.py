@@ -27,7 +27,7 @@ class ClaudeUpstream(Claude):
         "max_tokens": 25_000,
         "max_bytes": 256 * 1024,
     }
-    paths = Paths("file_path", shows_absolute=True)
+    paths = Paths("file_path", shows_absolute=True, shows_normal=True)
     origin = 1
     is_closed = True
     trusts_pdf_names = False
@@ -65,6 +65,6 @@ class Claude21(ClaudeUpstream):
     """The tool as the shipped product behaves."""
 
     name = "claude@2.1"
-    summary = "as Claude Code 2.1.327: `N<TAB>` flush left, whole texts up to 256 KB, 25,000 tokens, allow_large"
+    summary = "as Claude Code 2.1.328: `N<TAB>` flush left, whole texts up to 256 KB, 25,000 tokens, allow_large"
     settings = {**ClaudeUpstream.settings, "line_number_format": "flush"}
     hides_bom = True

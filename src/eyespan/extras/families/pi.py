@@ -35,7 +35,7 @@ class Pi(LookalikeDialect):
         missing="{name}: must have required properties {name}",
         type="{name}: must be {type}",
     )
-    paths = Paths(has_mentions=True, shows_absolute=True)
+    paths = Paths(has_mentions=True, shows_absolute=True, shows_normal=True)
     window = Window(first="offset", count="limit", max_lines=MAX_LINES)
     max_size = 50 << 10
     answers = {
