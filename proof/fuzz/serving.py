@@ -306,6 +306,7 @@ class Gate(Target):
         from eyespan.extras.http.http_worker import WorkerSetup
         from eyespan.extras.http.log import Log
         from eyespan.extras.http.metrics import Metrics
+        from eyespan.extras.http.notify import Notifier
         from eyespan.extras.http.page.served import PageFiles
 
         class Silent(Log):
@@ -326,6 +327,7 @@ class Gate(Target):
             log=Silent(),
             capacity=10,
             page=PageFiles(),
+            notifier=Notifier({}),
         )
         self.loop = asyncio.new_event_loop()
         self.server = HttpServer(self.loop, setup)
