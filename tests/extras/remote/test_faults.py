@@ -61,6 +61,12 @@ def truncated(server, handler):
     handler.close_connection = True
 
 
+def empty(server, handler):
+    """Announce the range and send none of it."""
+    server.answer(Spoiled(handler, body=lambda data: None))
+    handler.close_connection = True
+
+
 def stalled(server, handler):
     def body(data):
         handler.wfile.write(data[: len(data) // 2])
@@ -130,6 +136,7 @@ FAULTS = {
     "hang": hang,
     "hang_up": hang_up,
     "truncated": truncated,
+    "empty": empty,
     "stalled": stalled,
     "short": short,
     "long": long,
