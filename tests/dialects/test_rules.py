@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from eyespan.dialects.forms import arguments_of
 from eyespan.dialects.table import TableDialect, Window
 from eyespan.model import Lines
 
+PDFS = Path(__file__).parents[1] / "fixtures" / "pdfs"
 TABLES = [
     name for name in dialect_names() if issubclass(dialect_class(name), TableDialect) and not name.startswith("forge")
 ]
@@ -51,6 +53,13 @@ def test_a_spelling_of_a_path_leads_to_its_file(root, dialect, form):
 @pytest.mark.parametrize("dialect", ["codex", "codex-upstream", "claude", "claude-upstream", "claude@2.1"])
 def test_a_path_that_leaves_the_root_and_comes_back_is_read(root, dialect):
     assert "first line" in reply(root, dialect, f"{root}/../root/f.txt").text
+
+
+@pytest.mark.parametrize("dialect", ["gemini", "opencode"])
+def test_a_pdf_comes_as_a_file_of_its_type(root, dialect):
+    (root / "real.pdf").write_bytes((PDFS / "linear.pdf").read_bytes())
+
+    assert reply(root, dialect, str(root / "real.pdf")).content[-1].media_type == "application/pdf"
 
 
 @pytest.mark.parametrize("dialect", ["openhands", "grok", "text-editor", "opencode"])
