@@ -44,6 +44,12 @@ def markdown(cells):
     return "\n".join([lines[0], "|" + " --- |" * len(cells[0]), *lines[1:]])
 
 
+def test_text_at_places_that_are_no_numbers_is_shown_as_it_is(tmp_path):
+    content = f"{'-900000 -900000 -1 -1 -100 -100 cm ' * 5}{words((72, 700, 'The boxes'))}"
+
+    assert "The boxes" in shown(tmp_path, content)
+
+
 class TestTables:
     def test_a_table_drawn_row_by_row_becomes_rows(self, tmp_path):
         assert shown(tmp_path, words(*placed(CELLS))) == markdown(CELLS)
@@ -78,10 +84,12 @@ class TestTables:
 
     def test_numbers_aligned_to_the_right_are_one_column(self, tmp_path):
         cells = [("Item", "Price")] + [(f"item {n}", str(10**n)) for n in range(5)]
-        items = [(72, 700 - 16 * row, cells[row][0]) for row in range(6)]
-        prices = [(300 - 5.56 * len(cells[row][1]), 700 - 16 * row, cells[row][1]) for row in range(6)]
+        rows = [
+            [(72, 700 - 16 * row, item), (300 - 5.56 * len(price), 700 - 16 * row, price)]
+            for row, (item, price) in enumerate(cells)
+        ]
 
-        assert shown(tmp_path, words(*items, *prices)) == markdown(cells)
+        assert shown(tmp_path, words(*[word for row in rows for word in row])) == markdown(cells)
 
     def test_a_heading_over_two_columns_stands_in_the_first_of_them(self, tmp_path):
         heading = (290, 716, "Number of pieces counted")
@@ -105,6 +113,14 @@ class TestTables:
 
         assert shown(tmp_path, content) == markdown(cells)
 
+    def test_two_blocks_of_rows_beside_each_other_are_no_table(self, tmp_path):
+        blocks = [
+            [(72 + 240 * side + 80 * x, 700 - 16 * y, f"r{side}{y}{x}") for y in range(5) for x in range(3)]
+            for side in range(2)
+        ]
+
+        assert "|" not in shown(tmp_path, words(*blocks[0], *blocks[1]))
+
     def test_a_cell_that_stands_half_a_line_higher_belongs_to_its_row(self, tmp_path):
         rows = [("Code", "Answer", "Districts"), ("NC", "No", "5"), ("OH", "", "100"), ("OR", "Yes", "7")]
         halves = [(172, 673, "Person"), (172, 663, "unsure")]
@@ -114,10 +130,16 @@ class TestTables:
 
     def test_dots_after_a_label_are_left_out(self, tmp_path):
         cells = [("Age", "Count"), ("Under 1 year", "12"), ("1 year", "345"), ("2 years", "67")]
-        dotted = [(72, 700 - 16 * n, f"{row[0]} ........") for n, row in enumerate(cells) if n]
-        rest = [word for word in placed(cells, (72, 272)) if word[0] == 272 or word[1] == 700]
+        dotted = [
+            (x, y, f"{text} ........" if x == 72 and y < 700 else text) for x, y, text in placed(cells, (72, 272))
+        ]
 
-        assert shown(tmp_path, words(*dotted, *rest)) == markdown(cells)
+        assert shown(tmp_path, words(*dotted)) == markdown(cells)
+
+    def test_two_columns_that_are_written_after_each_other_are_no_table(self, tmp_path):
+        cells = placed([(f"item {n}", str(10**n)) for n in range(5)], (72, 272))
+
+        assert "|" not in shown(tmp_path, words(*sorted(cells, key=lambda cell: cell[0])))
 
     def test_two_numbers_with_a_blank_between_them_are_one_cell(self, tmp_path):
         cells = [("City", "People", "Share"), *[(f"C{n}", f"{n} 00{n}", f"{n}.5 %") for n in range(1, 6)]]

@@ -190,6 +190,11 @@ class TestHeadings:
 
         assert (f"# {text}" in page_text(tmp_path, content)) == is_heading
 
+    def test_a_number_before_small_capitals_is_a_heading(self, tmp_path):
+        content = f"{words(*lines(*PROSE, *PROSE))} {words((200, 600, 'IV. LARGE BOXES'), size=8.5)}"
+
+        assert "# IV. LARGE BOXES" in page_text(tmp_path, f"{content} {words(*lines(*PROSE, top=570))}")
+
     def test_two_lines_with_numbers_are_two_headings(self, tmp_path):
         content = f"{bold((72, 740, '1. BOXES'), (72, 727, '1.1 Large boxes'))} {words(*lines(*PROSE))}"
 

@@ -67,9 +67,11 @@ class MarkdownText(PageText):
         plain = clean(text)
         try:
             boxes = Boxes(page, layer)
-            return Draft(plain, _lines(boxes, layer, text, plain), boxes.height)
+            lines = _lines(boxes, layer, text, plain)
+            int(sum([line.left + line.top + line.right + line.bottom + line.height for line in lines]))
+            return Draft(plain, lines, boxes.height)
         except (ArithmeticError, ValueError, IndexError):
-            return Draft(plain)  # boxes of a damaged file can have any numbers, also none
+            return Draft(plain)  # boxes of a damaged file can have any numbers, also infinite ones and NaN
 
     def complete(
         self, made: DecodedPage, document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, layer: Any, *, may_draw: bool

@@ -353,8 +353,8 @@ def _without_authors(headings: list[Line], first_page: list[Line]) -> list[Line]
 
 
 def _is_candidate(line: Line, body: float) -> bool:
-    is_strong = line.is_bold or _SECTION.fullmatch(line.text)
-    return not line.is_apart and (line.height >= LARGE * body > 0 or bool(is_strong and line.height >= 0.93 * body))
+    least = LARGE if not line.is_bold else 0.93
+    return not line.is_apart and body > 0 and line.height >= (0.8 if _SECTION.fullmatch(line.text) else least) * body
 
 
 def _is_same_style(above: Line, line: Line, body: float) -> bool:

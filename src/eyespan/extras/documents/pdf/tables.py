@@ -151,13 +151,12 @@ class _Run:
         lines = [line for line in lines[first:last] if line.cells]
         if len(lines) < 2 or not _is_aligned(lines) or _is_overlapping(lines):
             return None
-        by_columns = _is_by_columns(lines)
         columns = len(grid.edges) + 1
         made = _joined_lines(lines, columns, grid)
         cells = [[grid.text(line.cells.get(at, [])) for at in range(columns)] for line in made]
         cells = _without_empty_columns(cells)
         is_captioned = start + first > 0 and self._is_caption(start + first - 1)
-        if not _is_sure(cells, 2 if is_captioned else 3) or (len(cells[0]) == 2 and by_columns and not _is_full(cells)):
+        if not _is_sure(cells, 2 if is_captioned else 3) or _is_side_by_side(made, len(cells[0])):
             return None
         first, last = start + first, start + last
         words = [word for row in self._rows[first:last] for s in row for word in s.words]
@@ -473,19 +472,16 @@ def _is_sure(cells: list[list[str]], least_rows: int) -> bool:
     return not (columns == 2 and sum([len(cell) > 35 and cell.count(" ") >= 5 for cell in filled]) * 2 > len(filled))
 
 
-def _is_full(cells: list[list[str]]) -> bool:
-    """Return True if nearly all cells have text, and those of a column are numbers."""
-    if sum([cell == "" for row in cells for cell in row]) > 0.1 * len(cells) * len(cells[0]):
-        return False
-    columns = zip(*cells[1:], strict=True)
-    return any(sum(map(_is_number, column)) * 5 >= 3 * len(column) for column in columns)
-
-
-def _is_by_columns(lines: list[_Line]) -> bool:
-    """Return True if the text layer has all of one column before the next: two blocks of text, such as addresses."""
+def _is_side_by_side(lines: list[_Line], columns: int) -> bool:
+    """Return True for two blocks beside each other: the text layer has all of one before the other."""
     cells = [cell for line in lines for cell in line.cells.items()]
-    starts = sorted([(phrase[0][4], column) for column, phrases in cells for phrase in phrases])
-    return sum([a != b for (_, a), (_, b) in pairwise(starts)]) < 3
+    order = [at for _, at in sorted([(phrase[0][4], at) for at, phrases in cells for phrase in phrases])]
+    changes = sum([a != b for a, b in pairwise(order)])
+    if columns == 2:
+        return changes < 3
+    # Blocks of several columns, each of them row by row.
+    divided = [sum([(a < edge) != (b < edge) for a, b in pairwise(order)]) == 1 for edge in range(2, columns - 1)]
+    return any(divided) and changes > 2 * (columns - 1)
 
 
 def _is_overlapping(lines: list[_Line]) -> bool:
