@@ -1,8 +1,8 @@
 """The engine: admit a name, open the file, detect its kind, read it.
 
-It knows no dialect, works synchronously and keeps nothing between calls but the names of files, for suggestions. A read
-that may block on a file system runs in a thread that can be abandoned (`guard.blocking`), every other read in the
-caller's thread.
+It knows no dialect, works synchronously and keeps nothing between calls but names of files: for suggestions, and the
+places that walks have come to. A read that may block on a file system runs in a thread that can be abandoned
+(`guard.blocking`), every other read in the caller's thread.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from eyespan import kinds, plugins
+from eyespan.caches import CacheTable
 from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
 from eyespan.errors import UNLOADED, Busy, NotFound, OutsideRoot, ReadError, TimedOut, TooLarge, short_of
 from eyespan.escape import named_path
@@ -44,13 +45,15 @@ NAMES_SECONDS = 0.02 * DEADLINE_SECONDS
 class Engine:
     """Reads the files of one workspace. A call without a context gets one with a deadline of `deadline_seconds`."""
 
-    __slots__ = ("_names", "_non_blocking", "deadline_seconds", "guard")
+    __slots__ = ("_names", "_non_blocking", "deadline_seconds", "guard", "places")
 
     def __init__(self, guard: Guard, deadline_seconds: float | None = DEADLINE_SECONDS) -> None:
         self.guard = guard
         self._non_blocking = guard.non_blocking()
         self.deadline_seconds = deadline_seconds
         self._names: dict[str, Names] = {}
+        self.places = CacheTable(1 << 19)
+        """Paths that walks have come to, by what was walked and the number of files before."""
 
     def admit(self, path: str, lexical: bool = False) -> str:
         """Check a name against policy and roots, without access to the disk; return the path below its root.
@@ -141,24 +144,20 @@ class Engine:
         Raises: ReadError.
         """
         call = context or CallContext(self.deadline_seconds)
-        return _by_either_name(
-            request.path,
-            lambda path: self._open(request if path == request.path else replace(request, path=path), call),
-        )
+        return _by_either_name(request.path, lambda path: self._open(replace(request, path=path), call))
 
     def read(self, request: ReadRequest, context: CallContext | None = None) -> Document:
         """Read the requested part of a file: open, read, close.
 
         Raises: ReadError.
         """
-        if context is None:
-            context = CallContext(self.deadline_seconds)
-            try:
-                return self.read(request, context)
-            finally:
-                context.finish()
-        with self.open(request, context) as opened:
-            return opened.read()
+        call = context or CallContext(self.deadline_seconds)
+        try:
+            with self.open(request, call) as opened:
+                return opened.read()
+        finally:
+            if context is None:
+                call.finish()
 
     def _open(self, request: ReadRequest, context: CallContext) -> Opened:
         """Open a file, in a thread if its file system may block.

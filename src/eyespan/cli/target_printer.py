@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from typing import TypeVar
 
@@ -219,7 +220,6 @@ class _Argument:
         """Show the lines that match in the files of a directory or of a pattern. Raises: ReadError."""
         from eyespan.dialects.native import searches
 
-        below = searches.files_like if "*" in target.path else searches.files_below
         unread: list[str] = []
 
         def read(one: Target) -> bool:
@@ -232,7 +232,8 @@ class _Argument:
                     return False
             return True
 
-        inner = below(target.path, self._engine, self._context, unread)
+        path, engine, context = target.path, self._engine, self._context
+        inner = partial(searches.files_below, path, engine, context, unread, is_pattern="*" in path)
         found = searches.search_files(target, inner, read, unread, self._context)
         for note in found.notes:
             print_note(write_target(target), note)

@@ -13,6 +13,7 @@ import pytest
 from eyespan import Workspace
 from eyespan.context import CallContext
 from eyespan.dialects.native import searches
+from eyespan.engine import Engine
 from eyespan.memory import Ledger
 
 from .answers import line_numbers, read_back, shown
@@ -347,6 +348,30 @@ def test_a_search_that_stops_continues_until_every_file_was_searched(root, call,
 
     assert found_from(target) == [f"many/{number:02}.txt" for number in range(1, 20, 2)]
     assert found_from(f"{path}:3-18?{pattern}") == [f"many/{number:02}.txt" for number in range(3, 18, 2)]
+
+
+@pytest.mark.parametrize("target", ["many?needle", "many/*.txt?needle"])
+def test_a_search_that_continues_walks_on_from_where_it_was(root, monkeypatch, target):
+    monkeypatch.setattr(searches, "MAX_MATCHING_FILES", 3)
+    monkeypatch.setattr(searches, "PLACE_FILES", 2)
+    (root / "many").mkdir()
+    for number in range(20):
+        (root / "many" / f"{number:02}.txt").write_text("needle\n" if number % 2 else "other\n")
+    starts = []
+    walk = Engine.walk
+    monkeypatch.setattr(Engine, "walk", lambda *args: starts.append(args) or walk(*args))
+
+    with Workspace(root) as workspace:
+        found, following = [], [target]
+        while following:
+            reply = workspace.tool("native").call({"files": following[-1:]})
+            with Workspace(root) as other:
+                assert other.tool("native").call({"files": following[-1:]}) == reply
+            found += [part["path"] for part in reply.structured["parts"][0].get("parts", [])]
+            following = reply.facts.get("left_out", [])
+
+    assert found == [f"many/{number:02}.txt" for number in range(1, 20, 2)]
+    assert [after for *_, after in starts if after] == ["05.txt", "11.txt", "17.txt"]
 
 
 def test_names_of_directories_that_were_searched_are_free_again(root, call_within):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from itertools import chain
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from eyespan import errors, kinds, tokens
@@ -296,7 +296,7 @@ def _only_match(path: str, files: Files) -> str | None:
     """Return the only file that a pattern matches; None for several. Raises: ReadError."""
     from eyespan.dialects.native import searches
 
-    matches = searches.files_like(path, files.engine, files.context, [])
+    matches = searches.files_below(path, files.engine, files.context, [], is_pattern=True)
     found = next(matches, None)
     return found.path if found is not None and next(matches, None) is None else None
 
@@ -325,22 +325,20 @@ def _plan_search(target: Target, args: NativeArgs, view: View, files: Files) -> 
     except errors.NotRegular as error:
         if error.what != "directory" or bare != Target(target.path, bare.piece):
             raise
-        below = searches.files_below(target.path, files.engine, files.context, unread)
+        below = partial(searches.files_below, target.path, files.engine, files.context, unread)
         return searches.search_many(bare, below, search, view, files, unread)
     except errors.NotFound:
         if "*" not in target.path or bare != Target(target.path, bare.piece):
             raise
-        matching = searches.files_like(target.path, files.engine, files.context, unread)
-        first = next(matching, None)
-        if first is None and ":" in target.path:
+        like = partial(searches.files_below, target.path, files.engine, files.context, unread, is_pattern=True)
+        if ":" in target.path and next(like(), None) is None:
             raise  # the part after the colon is a selector
-        inner = iter(()) if first is None else chain([first], matching)
-        return searches.search_many(bare, inner, search, view, files, unread)
+        return searches.search_many(bare, like, search, view, files, unread)
     if opened.kind.name == "archive" and bare.piece is None:
         document = opened.read(options=DocumentOptions(archive=ArchiveOptions(searches.MAX_MEMBERS)))
-        return searches.search_many(
-            bare, searches.members_of(bare, document), search, view, files, unread, searches.notes_on_members(document)
-        )
+        members = partial(searches.members_of, bare, document)
+        notes = searches.notes_on_members(document)
+        return searches.search_many(bare, members, search, view, files, unread, notes)
     if opened.kind.layout == "pages":
         from eyespan.dialects.native.documents import search_pages
 

@@ -54,9 +54,15 @@ CHUNK_CHARS = 1 << 20
 MAX_MEMBERS = 5000
 """The members of an archive that are searched."""
 MAX_MATCHING_FILES = 100
+"""The limits of a search, which also stops when half of the time is over. What they leave out is noted."""
 MAX_UNREAD = 3
 """The paths that a note lists of what cannot be read."""
-"""The limits of a search, which also stops when half of the time is over. What they leave out is noted."""
+PLACE_FILES = 1000
+"""The files between two places of a walk that are remembered."""
+
+
+Inner = Callable[[int], Iterator[Target]]
+"""The files that are searched, from a number on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +87,8 @@ def compile_search(text: str, context: CallContext) -> Search:
 
 
 def _note_on_ascii(text: str) -> str:
-    if text.isascii() or not re.search(r"\\[bBdDsSwW]", text):
-        return ""
-    return r"\b, \w, \d and \s know ASCII only; \pL is a letter of any script"
+    is_surprising = not text.isascii() and re.search(r"\\[bBdDsSwW]", text)
+    return r"\b, \w, \d and \s know ASCII only; \pL is a letter of any script" if is_surprising else ""
 
 
 # --- one text --------------------------------------------------------------------------------------------------------
@@ -271,7 +276,7 @@ class SearchItem:
 
 
 def search_files(
-    target: Target, inner: Iterator[Target], read: Callable[[Target], bool], unread: list[str], context: CallContext
+    target: Target, inner: Inner, read: Callable[[Target], bool], unread: list[str], context: CallContext
 ) -> Coverage:
     """Read the files that are searched, from the number of `target` on: `src:5001-?word` passes 5,000 files.
 
@@ -283,7 +288,7 @@ def search_files(
     first, last = row_range(target, sys.maxsize)
     found = Coverage()
     documents: list[str] = []
-    for number, one in enumerate(islice(inner, first - 1, last), first):
+    for number, one in enumerate(islice(inner(first), max(0, last - first + 1)), first):
         if number > first and (found.matching >= MAX_MATCHING_FILES or context.is_half_over):
             found.stopped_at = write_target(one)
             left = Lines(number, None if last == sys.maxsize else last - number + 1)
@@ -316,7 +321,7 @@ def search_files(
 
 def search_many(
     target: Target,
-    inner: Iterator[Target],
+    inner: Inner,
     search: Search,
     view: View,
     files: Files,
@@ -394,18 +399,31 @@ def _note_on(paths: Sequence[str], reason: str) -> list[str]:
     return [f"not searched, because {reason}: {shown}{more}"] if paths else []
 
 
-def files_below(path: str, engine: Engine, context: CallContext, unread: list[str]) -> Iterator[Target]:
-    """Yield the files below a directory, in the order of paths, without those that are ignored.
+def files_below(
+    path: str, engine: Engine, context: CallContext, unread: list[str], first: int = 1, *, is_pattern: bool = False
+) -> Iterator[Target]:
+    """Yield the files below a directory, or those that a path with `*` matches, in the order of paths.
 
-    Directories that cannot be listed are added to `unread`. Raises: ReadError.
+    The first one has the number `first`: the engine remembers where a walk has been, so that a call that continues does
+    not walk there again. Ignored files are left out, directories that cannot be listed added to `unread`.
+
+    Raises: ReadError.
     """
-    directory = path.rstrip("/") or "/"
+    base, pattern = split_glob(path) if is_pattern else (path, "")
+    directory = base.rstrip("/") or ("/" if base.startswith("/") else ".")
     lead = "" if directory == "." else "/" if directory == "/" else f"{directory}/"
-    for below, error, _ in engine.walk(directory, context):
-        if error is None:
-            yield Target(lead + below)
-        elif not isinstance(error, errors.NotRegular) or error.what == "directory":
-            unread.append(f"{lead}{below}/")
+    matches = matcher(path, pattern, context) if pattern else None
+    number, after = engine.places.get((path, pattern, (first - 1) // PLACE_FILES)) or (0, "")
+    for below, error, _ in engine.walk(directory, context, after):
+        if error is not None:
+            if not isinstance(error, errors.NotRegular) or error.what == "directory":
+                unread.append(f"{lead}{below}/")
+        elif matches is None or matches(below):
+            number += 1
+            if number % PLACE_FILES == 0:
+                engine.places.put((path, pattern, number // PLACE_FILES), (number, below), len(below))
+            if number >= first:
+                yield Target(lead + below)
 
 
 def matcher(path: str, pattern: str, context: CallContext) -> Callable[[str], bool]:
@@ -414,16 +432,6 @@ def matcher(path: str, pattern: str, context: CallContext) -> Callable[[str], bo
         return PathGlob(pattern, context.check).matches
     except ValueError as error:
         raise errors.InvalidPath(path, str(error)) from None
-
-
-def files_like(path: str, engine: Engine, context: CallContext, unread: list[str]) -> Iterator[Target]:
-    """Yield the files that a path with `*` matches, as `files_below` does. Raises: ReadError."""
-    base, glob = split_glob(path)
-    matches = matcher(path, glob, context)
-    lead = "" if base in ("", ".") else f"{base.rstrip('/')}/"
-    for target in files_below(base or ".", engine, context, unread):
-        if matches(target.path.removeprefix(lead)):
-            yield target
 
 
 def notes_on_members(archive: Document) -> list[str]:
@@ -437,10 +445,9 @@ def notes_on_members(archive: Document) -> list[str]:
     return notes
 
 
-def members_of(target: Target, archive: Document) -> Iterator[Target]:
-    """Yield the files in an archive."""
-    for member in archive.extra["members"]:
-        if member.get("what") == "file":
-            inside = target.member.rstrip("/")
-            name = member["name"]
-            yield replace(target, piece=None, member=name if not inside else f"{inside}!/{name}")
+def members_of(target: Target, archive: Document, first: int) -> Iterator[Target]:
+    """Yield the files in an archive, from the number `first` on."""
+    inside = target.member.rstrip("/")
+    names = [member["name"] for member in archive.extra["members"] if member.get("what") == "file"]
+    for name in names[first - 1 :]:
+        yield replace(target, piece=None, member=f"{inside}!/{name}" if inside else name)
