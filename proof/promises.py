@@ -40,9 +40,8 @@ SPECIAL_MS, SPARSE_MS, MEMORY_MB, MORE_THREADS = 10, 50, 64, 8
 SPECIAL_CALLS = 9
 """Each refusal of a special file is measured so many times more, and its fastest time counts."""
 OPENAT_US, WALK_US = 25, 60
-"""The time that the guard may take beyond os.open and os.read."""
-OPENAT_TIMES, WALK_TIMES = 3, 8
-"""The limit as a multiple of their time."""
+"""The time that the guard may take beyond os.open and os.read. A multiple of their time is no limit: on a machine where
+they take half as long, the same guard takes a larger one."""
 DEPTH = 6
 SPECIAL = ("pipe", "socket", "zero", "environ", "fd", "mem", "leased")
 
@@ -317,12 +316,11 @@ def measure_guard(table: Table, directory: Path) -> None:
     floor = statistics.median(times["bare"])
     for name in ways:
         took = statistics.median(times[name])
-        more, times_more = (OPENAT_US, OPENAT_TIMES) if name == "openat2" else (WALK_US, WALK_TIMES)
+        more = OPENAT_US if name == "openat2" else WALK_US
         label = f"guard `{name}`, {DEPTH} directories deep{' (in use)' if name == choose_backend() else ''}"
         measured = f"{took - floor:.1f} us more than os.open and read ({floor:.1f} us), {took / floor:.1f} times"
         if name in ("openat2", "walk"):
-            held = took - floor <= more and took <= times_more * floor
-            table.add(label, measured, f"{more} us, {times_more} times", held)
+            table.add(label, measured, f"{more} us more", took - floor <= more)
         else:
             print(f"| {label} | {measured} | not promised | |")
 
