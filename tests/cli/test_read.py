@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -313,6 +314,17 @@ def test_a_search_without_a_match_in_a_directory_is_an_error(directory, eyespan)
         1,
         "",
         "eyespan: .?not in any file: no line matches not in any file\n",
+    )
+
+
+def test_a_search_of_what_is_no_text_is_refused_with_what_searches_it(directory, eyespan):
+    with zipfile.ZipFile(directory / "a.zip", "w") as archive:
+        archive.writestr("a.txt", "needle\n")
+
+    assert eyespan("read", "a.zip?needle") == (
+        1,
+        "",
+        "eyespan: a.zip?needle: only texts are searched here; `eyespan call native` also searches pages and archives\n",
     )
 
 

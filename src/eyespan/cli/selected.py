@@ -100,10 +100,8 @@ def _ranges_of_symbols(opened: Opened, target: Target) -> tuple[CharRange, ...]:
             ranges, _, notes = pieces.enclosing_ranges(opened, several, base)
         case SymbolPiece(name) | Named(name, ()):
             ranges, _, notes = pieces.symbol_ranges(opened, name, base)
-        case None:
-            raise pieces.no_such_part(target.path, opened.kind, Ranges(()))
         case piece:
-            raise pieces.no_such_part(target.path, opened.kind, piece)
+            raise pieces.no_such_part(target.path, opened.kind, piece or Ranges(()))
     for note in notes:  # such as an end that may be wrong
         print_note(write_target(target), note)
     return tuple(ranges)
@@ -116,7 +114,8 @@ def _matching_parts(opened: Opened, target: Target) -> Iterator[tuple[str, Part]
     from eyespan.dialects.native.wanted import line_ranges
 
     if opened.kind.layout != "text":
-        raise pieces.no_such_part(target.path, opened.kind, Ranges(()))
+        reason = "only texts are searched here; `eyespan call native` also searches pages and archives"
+        raise errors.Unreadable(target.path, kind=opened.kind.name, reason=reason)
     text = FileText(opened)
     match target.piece:
         case None:
