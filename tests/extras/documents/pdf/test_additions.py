@@ -182,6 +182,32 @@ class TestSections:
 
         assert "\t- Part 1059 (p1)\n\t- ... 240 more\n" in text
 
+    @pytest.mark.parametrize(
+        ("limit", "end"),
+        [
+            (2, [(0, "Title 1", 1), (0, "Title 2", 1), (0, "(bookmarks after the first 2 are not read)", 0)]),
+            (3, [(0, f"Title {n}", 1) for n in (1, 2, 3)]),
+        ],
+    )
+    def test_a_list_of_bookmarks_that_is_not_read_to_its_end_states_it(self, monkeypatch, limit, end):
+        more = {60: "<< /Type /Outlines /First 1001 0 R /Last 1003 0 R /Count 3 >>"}
+        for n in (1, 2, 3):
+            following = f"/Next {1001 + n} 0 R" if n < 3 else ""
+            more[1000 + n] = f"<< /Title (Title {n}) /Parent 60 0 R {following} /Dest [10 0 R /Fit] >>"
+        monkeypatch.setattr(additions, "MAX_BOOKMARKS", limit)
+
+        facts, _ = decoded(pages(words((72, 700, "words")), catalog="/Outlines 60 0 R", more=more))
+
+        assert [tuple(entry) for entry in facts["bookmarks"]] == end
+
+    def test_a_damaged_list_of_bookmarks_states_it(self):
+        class Damaged:
+            def get_toc(self, max_depth):
+                raise ValueError
+                yield
+
+        assert additions.bookmarks(Damaged()) == [(0, "(the list of bookmarks is damaged; others may follow)", 0)]
+
     def test_a_bookmark_without_a_page_is_listed(self, tmp_path):
         more = {**OUTLINE, 61: "<< /Title (Front matter) /Parent 60 0 R /Next 62 0 R >>"}
 

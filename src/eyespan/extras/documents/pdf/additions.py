@@ -10,6 +10,7 @@ import ctypes
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import pypdfium2
@@ -186,19 +187,21 @@ class _Quotes:
 
 
 def bookmarks(document: pypdfium2.PdfDocument) -> list[tuple[int, str, int]]:
-    """Return level, title and page of each bookmark, in order, up to `MAX_BOOKMARKS`; the page is 0 if it has none."""
+    """Return level, title and page of each bookmark, in order; the page is 0 if it has none.
+
+    The last entry states it if not all of them were read: there are more than `MAX_BOOKMARKS`, or they are damaged.
+    """
     entries = []
     try:
-        for entry in document.get_toc(max_depth=MAX_DEPTH):
-            title = _one_line(entry.get_title())
-            target = entry.get_dest()
-            page = target.get_index() if target else None
-            if title:
+        found = document.get_toc(max_depth=MAX_DEPTH)
+        for entry in islice(found, MAX_BOOKMARKS):
+            page = target.get_index() if (target := entry.get_dest()) else None
+            if title := _one_line(entry.get_title()):
                 entries.append((entry.level, title, page + 1 if page is not None and 0 <= page < len(document) else 0))
-            if len(entries) >= MAX_BOOKMARKS:
-                break
+        if next(found, None) is not None:
+            entries.append((0, f"(bookmarks after the first {MAX_BOOKMARKS} are not read)", 0))
     except (pypdfium2.PdfiumError, ValueError, RecursionError):
-        return entries
+        entries.append((0, "(the list of bookmarks is damaged; others may follow)", 0))
     return entries
 
 
