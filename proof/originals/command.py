@@ -24,6 +24,8 @@ ORIGINALS = tuple(
 MAX_SHOWN = 10
 MAX_ROWS = 20
 """The most rules of a group on a page."""
+MAX_EXAMPLE = 100
+"""The most characters of the arguments of a call on a page."""
 
 
 def main(argv: list[str]) -> int:
@@ -53,7 +55,7 @@ def compare(name: str, calls: int, seed: int, *, writes: bool = False) -> int:
         if hasattr(module, "more_files"):
             names += module.more_files(root)
         original = module.Original(place, root)
-        judge = Judge(module.DIALECT, getattr(module, "RULES", ()), root)
+        judge = Judge(module.DIALECT, getattr(module, "RULES", ()), root, getattr(module, "parts", None))
         try:
             made = [module.random_call(rng, root, names) for _ in range(calls)]
             for (tool, arguments), theirs in zip(made, answers(original, made), strict=True):
@@ -88,8 +90,9 @@ def compare(name: str, calls: int, seed: int, *, writes: bool = False) -> int:
     if writes:
         peer = peer_of(module.PEER)
         groups = {"recomputed": recomputed, "refused": worded, "by a pattern": by_pattern}
-        files = Counter([Path(str(next(iter(arguments.values()), ""))).name for _, arguments, *_ in undeclared])
-        groups["undeclared"] = Counter({f"calls for {file or '.'}": count for file, count in files.items()})
+        examples = {tool: str(arguments)[:MAX_EXAMPLE] for tool, arguments, *_ in reversed(undeclared)}
+        tools = Counter([tool for tool, *_ in undeclared])
+        groups["undeclared"] = Counter({f"`{tool}`, as `{examples[tool]}`": tools[tool] for tool in examples})
         newer = newest(peer)
         original = f"{peer.name} {peer.version}" + (f" ({newer} is newer, and not compared)" if newer else "")
         write_figures(module.DIALECT, original, (calls, equal), groups)

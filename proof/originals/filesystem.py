@@ -9,7 +9,6 @@ import random
 import re
 import subprocess
 import unicodedata
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -115,21 +114,32 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
     return tool, spoiled(rng, arguments, "path") if "path" in arguments else arguments
 
 
+def parts(case: Case, answer: Answer) -> list[tuple[str, dict[str, Any], Answer]]:
+    """Return the calls for each of several files that stand for one call, and their shares of its answer."""
+    if answer[0] or case.tool != "read_multiple_files":
+        return []
+    found, rest = [], str(answer[1])
+    paths = case.arguments["paths"]
+    for path, after in zip(paths, [*paths[1:], None], strict=True):
+        share = re.split(f"\n---\n(?={_shown(after)}:)", rest, maxsplit=1)[0] if after is not None else rest
+        rest = rest[len(share) + len("\n---\n") :]
+        text = re.sub(rf"\A{_shown(path)}:(\n| Error - )", "", share)
+        is_error = len(text) < len(share) and share[: -len(text)].endswith(" Error - ")
+        found.append(("read_text_file", {"path": path}, (is_error, text if is_error else text.removesuffix("\n"))))
+    return found
+
+
+def _shown(path: str) -> str:
+    """Return what finds a path in an answer; half a pair of surrogates may be written with an escape."""
+    return re.escape(path).replace("\ud800", r"(?:\ud800|\\ud800)")
+
+
 def _listed(case: Case, own: Answer) -> Answer:
-    """Return a listing in the order of the original: of the file system, of a locale, or by the sizes of targets."""
-    directory = case.file()
-    text = str(own[1])
-    if own[0] or case.tool not in _LISTS:
+    """Return a listing in the order of a locale, or by the sizes of targets."""
+    if own[0] or case.tool != "list_directory_with_sizes":
         return own
-    if case.tool == "directory_tree":
-        return own[0], json.dumps(_in_order(json.loads(text), str(directory)), indent=2, ensure_ascii=False)
-    rows = text.split("\n")
-    if case.tool == "search_files":
-        return own[0], "\n".join(sorted(rows, key=_places))
-    names = _names(str(directory))
-    if case.tool == "list_directory":
-        marks = {row.partition(" ")[2]: row for row in rows}
-        return own[0], "\n".join([marks[name] for name in names])
+    directory = case.file()
+    names = sorted(os.listdir(directory), key=os.fsencode)
     sizes = {}
     for name in names:
         try:
@@ -144,29 +154,7 @@ def _listed(case: Case, own: Answer) -> Answer:
         total += 0 if is_directory else sizes[name]
         end = "" if is_directory else size_text(sizes[name]).rjust(10)
         lines.append(f"{'[DIR]' if is_directory else '[FILE]'} {name.ljust(30)} {end}")
-    return own[0], "\n".join([*lines, *rows[-3:-1], f"Combined size: {size_text(total)}"])
-
-
-_LISTS = ("list_directory", "list_directory_with_sizes", "search_files", "directory_tree")
-
-
-@cache
-def _names(directory: str) -> list[str]:
-    return os.listdir(directory)
-
-
-def _places(path: str) -> list[int]:
-    """Return the places of the names of a path in their directories."""
-    parts = path.split("/")
-    return [_names("/".join(parts[:at]) or "/").index(parts[at]) for at in range(1, len(parts))]
-
-
-def _in_order(rows: list[Any], directory: str) -> list[Any]:
-    names = _names(directory)
-    for row in rows:
-        if "children" in row:
-            row["children"] = _in_order(row["children"], f"{directory}/{row['name']}")
-    return sorted(rows, key=lambda row: names.index(row["name"]))
+    return own[0], "\n".join([*lines, *str(own[1]).split("\n")[-3:-1], f"Combined size: {size_text(total)}"])
 
 
 def _from_the_end(case: Case, own: Answer) -> Answer:
@@ -201,6 +189,8 @@ def _targets(case: Case, own: Answer) -> Answer:
     def refusal(found: re.Match[str]) -> str:
         path = os.path.normpath(case.root / found[1])
         real = os.path.realpath(path)
+        if found[0].startswith("ENOTDIR"):
+            return found[0].replace(found[1], real)
         if found[0].startswith("ENOENT"):
             known = os.path.isdir(os.path.dirname(path))
             return found[0] if known else f"Parent directory does not exist: {os.path.dirname(path)}"
@@ -210,7 +200,13 @@ def _targets(case: Case, own: Answer) -> Answer:
 
     text = str(own[1])
     text = re.sub(r"Access denied - path outside allowed directories: (.*) not in", refusal, text)
-    return own[0], re.sub(r"ENOENT: no such file or directory, \w+ '(.*)'", refusal, text) if own[0] else text
+    return own[0], re.sub(r"(?:ENOENT|ENOTDIR): [a-z ]+, \w+ '(.*)'", refusal, text) if own[0] else text
+
+
+def _no_lines(case: Case, own: Answer) -> Answer:
+    """Return nothing for a directory of which a negative number of lines is asked for."""
+    is_negative = min(case.arguments.get("head") or 0, case.arguments.get("tail") or 0) < 0
+    return (False, "") if own[0] and is_negative and case.file().is_dir() else own
 
 
 def _large(case: Case) -> bool:
@@ -233,5 +229,6 @@ RULES = (
     Rule("a final line feed ends the last line", files=counted_empty, answer=_from_the_end),
     Rule("names are sorted by code point, and a link that leads outside has no size", answer=_listed),
     Rule("kinds of media by their contents", answer=_by_suffix),
-    Rule("a link is refused without its target", answer=_targets),
+    Rule("an error names a link, not its target", answer=_targets),
+    Rule("a directory is an error, also for a negative number of lines", answer=_no_lines),
 )

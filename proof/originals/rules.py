@@ -31,6 +31,8 @@ from eyespan.tool import Tool
 
 Answer = tuple[bool, Any]
 """Whether a call failed, and its text or its blocks."""
+Parts = Callable[["Case", Answer], list[tuple[str, dict[str, Any], Answer]]]
+"""What turns a call for several files, and an answer to it, into calls for each file and their shares of the answer."""
 MAX_RULES = 3
 """The most rules that explain one difference."""
 
@@ -89,9 +91,10 @@ class Rule:
 class Judge:
     """Eyespan's answers for a dialect, under any rules."""
 
-    def __init__(self, dialect: str, rules: Sequence[Rule], root: Path) -> None:
+    def __init__(self, dialect: str, rules: Sequence[Rule], root: Path, parts: Parts | None = None) -> None:
         self._root = root
         self._rules = rules
+        self._parts = parts
         found = dialect_class(dialect)
         self._members: Sequence[type[Dialect]] = found.tools if issubclass(found, ToolsetDialect) else (found,)
         self._tools: dict[tuple[Rule, ...], tuple[Path, dict[str, Tool]]] = {}
@@ -129,9 +132,23 @@ class Judge:
         found = next((rules for rules in known if self.answer(case, rules) == theirs), None)
         found = found or self._combined(case, theirs, (), ours)
         if found is None:
-            return None
+            return self._by_parts(case, theirs, ours)
         self._known[found] += 1
         return "; ".join([rule.name for rule in found]), True
+
+    def _by_parts(self, case: Case, theirs: Answer, ours: Answer) -> tuple[str, bool] | None:
+        """Return the rules that explain each part of two answers about several files; None if a part has none."""
+        pairs = list(zip(self._parts(case, theirs), self._parts(case, ours), strict=False)) if self._parts else []
+        found = set()
+        for (tool, arguments, part), (_, _, own) in pairs:
+            if part != own:
+                one = self.case(tool, arguments)
+                found.add(self.reason(one, part, own) if self.answer(one) == own else None)
+        if not found or None in found:
+            return None
+        reasons = [reason for reason in found if reason is not None]
+        names = sorted({reason[0] for reason in reasons})
+        return "; ".join(names), all(is_recomputed for _, is_recomputed in reasons)
 
     def _combined(self, case: Case, theirs: Answer, rules: tuple[Rule, ...], before: Answer) -> tuple[Rule, ...] | None:
         """Return the fewest rules, these among them, that make the original's answer; each must change the answer."""

@@ -110,7 +110,8 @@ class _FilesystemTool(TableDialect):
         try:
             return self.answer(call, engine, context)
         except errors.ReadError as error:
-            wording = ReplyError(error.code, _described(error, engine, self.system_call))
+            system_call = "stat" if call.values.get("tail") else self.system_call
+            wording = ReplyError(error.code, _described(error, engine, system_call))
             raise BadArguments(error.code, suggested(self, error, wording, engine, context).message) from None
 
     def answer(self, call: Call, engine: Engine, context: CallContext) -> Reply:
@@ -438,7 +439,7 @@ def _enters(excludes: Sequence[Glob]) -> Enters:
 def _expanded(path: str, engine: Engine) -> str:
     """Return the path with the home directory in place of `~`, and `.` and `..` resolved in its text.
 
-    Raises: BadArguments; OutsideRoot with `~` as it is, because an error must not name a directory outside the roots.
+    Raises: InvalidPath; OutsideRoot with `~` as it is, because an error must not name a directory outside the roots.
     """
     if path == "~" or path.startswith("~/"):
         asked, path = path, os.path.expanduser(path)
@@ -446,8 +447,7 @@ def _expanded(path: str, engine: Engine) -> str:
             engine.admit(asked)
             raise errors.OutsideRoot(asked)
     if path[1:2] == ":" and path[:1].isalpha() and path[:1].isascii() and path[2:3] in ("", "/", "\\"):
-        text = f"Access denied - Windows-style path received on a POSIX host: {path}"
-        raise BadArguments("invalid_path", text)
+        raise errors.InvalidPath(path, "Windows-style path received on a POSIX host")
     if not path.startswith("/"):
         path = os.path.join(engine.guard.roots[0].path, path)
     return path if "\0" in path else os.path.normpath(path)
