@@ -60,9 +60,29 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
     return "read_files", rng.choice([{}, {"files": 3}, {"files": [{"start_line": 2}]}, {"files": entry()}])
 
 
+def parts(case: Case, answer: Answer) -> list[tuple[str, dict[str, Any], Answer]]:
+    """Return the calls for each of several files that stand for one call, and their shares of its answer."""
+    text, images = (answer[1], []) if isinstance(answer[1], str) else (answer[1][0]["text"], answer[1][1:])
+    entries = next(iter(case.arguments.values()), None)
+    if not text.startswith("[{") or not isinstance(entries, list) or len(entries) != len(json.loads(text)):
+        return []
+    found = []
+    for entry, row in zip(entries, json.loads(text), strict=True):
+        share: Any = json.dumps([row], ensure_ascii=False, separators=(",", ":"))
+        if row["result"] == ["Successfully read image"]:
+            share, images = [{"type": "text", "text": share}, *images[:1]], images[1:]
+        found.append((case.tool, {"path": entry} if isinstance(entry, str) else entry, (not row["success"], share)))
+    return found
+
+
 def _answered(case: Case, own: Answer) -> Answer:
     """Return the answer of a call that reads nothing, which is no error in the original."""
     return (False, own[1]) if own[0] and str(own[1]).startswith("[{") else own
+
+
+def _unescaped(case: Case, own: Answer) -> Answer:
+    """Return the answer with half a pair of surrogates in an error as the original writes it."""
+    return own[0], own[1].replace(r"\\ud800", "\ufffd") if isinstance(own[1], str) else own[1]
 
 
 def _by_name(case: Case, own: Answer) -> Answer:
@@ -93,9 +113,19 @@ def _is_odd(case: Case) -> bool:
     return any(abs(float(one)) >= 2**53 for one in numbers) or not all(one.strip().isdigit() for one in words)
 
 
+def _has_other_lines(case: Case) -> bool:
+    """Return True if the line of an entry is neither a whole number nor a text."""
+    return (
+        re.search(r'"(?:start|end)_line": (?:true|false|[\[{]|-?\d+\.(?!0[,}]))', json.dumps(case.arguments))
+        is not None
+    )
+
+
 RULES = (
     *GENERAL,
     Rule("numbers over 2**53, and texts that are no plain numbers", refused=_is_odd, refused_here=_is_odd),
+    Rule("lines that are no numbers", refused_here=_has_other_lines),
+    Rule("a lone surrogate in an error is written with an escape", answer=_unescaped),
     Rule("a call that reads nothing is an error, with the same text", answer=_answered),
     Rule("a file that is not an image is not sent as one", answer=_by_name),
 )

@@ -90,13 +90,21 @@ def compare(name: str, calls: int, seed: int, *, writes: bool = False) -> int:
     if writes:
         peer = peer_of(module.PEER)
         groups = {"recomputed": recomputed, "refused": worded, "by a pattern": by_pattern}
-        examples = {tool: str(arguments)[:MAX_EXAMPLE] for tool, arguments, *_ in reversed(undeclared)}
-        tools = Counter([tool for tool, *_ in undeclared])
-        groups["undeclared"] = Counter({f"`{tool}`, as `{examples[tool]}`": tools[tool] for tool in examples})
+        groups["undeclared"] = Counter(_by_tool([(tool, arguments) for tool, arguments, *_ in undeclared], root))
         newer = newest(peer)
         original = f"{peer.name} {peer.version}" + (f" ({newer} is newer, and not compared)" if newer else "")
         write_figures(module.DIALECT, original, (calls, equal), groups)
     return 1 if undeclared else 0
+
+
+def _by_tool(calls: list[tuple[str, dict[str, Any]]], root: Path) -> dict[str, int]:
+    """Return the number of calls of each tool, named with the shortest of them that names no page of these docs."""
+    found = {}
+    for tool in {tool for tool, _ in calls}:
+        texts = [str(arguments).replace(str(root), "ROOT") for name, arguments in calls if name == tool]
+        example = min(texts, key=lambda text: ("docs/" in text, len(text)))
+        found[f"calls of `{tool}`, for example `{example[:MAX_EXAMPLE]}`"] = len(texts)
+    return found
 
 
 def newest(peer: Any) -> str:

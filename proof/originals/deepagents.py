@@ -106,5 +106,6 @@ RULES = (
     *GENERAL,
     Rule("numbers over 2**53 are exact", answer=_refused),
     Rule("a file that is not UTF-8", refused=_is_not_utf8),
+    Rule("a backslash is part of a name", refused_here=lambda case: "\\" in case.arguments["file_path"]),
     Rule("an absolute path below a root is that file, and a backslash is part of a name", answer=_virtual),
 )

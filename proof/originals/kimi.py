@@ -208,5 +208,6 @@ RULES = (
     Rule("null is absent", answer=_null),
     Rule("a status has room that max_chars does not give", answer=_no_room),
     Rule("a backslash is part of a name", answer=_with_slashes),
+    Rule("a backslash is part of a name", refused_here=lambda case: "\\" in case.arguments["path"]),
     Rule("a file that is missing", refused=lambda case: case.names_nothing),
 )

@@ -299,7 +299,8 @@ def _large(case: Case) -> bool:
 
 def _lists_outside(case: Case) -> bool:
     """Return True for a directory outside the root, which has the copies of the tree that rules make."""
-    return _is_outside(case) and (case.root / str(next(iter(case.arguments.values()), ""))).is_dir()
+    names = [value for value in case.arguments.values() if isinstance(value, str)]
+    return _is_outside(case) and any((case.root / name).is_dir() for name in names)
 
 
 def _unescaped(case: Case, own: Answer) -> Answer:
