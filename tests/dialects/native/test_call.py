@@ -5,12 +5,15 @@ import json
 import os
 import shutil
 import subprocess
+import tracemalloc
 import zipfile
 
 import pytest
 
 from eyespan import Workspace
 from eyespan.dialects.native.call import share
+from eyespan.errors import ReadError
+from eyespan.model import ReadRequest
 
 from .answers import line_numbers, shown
 
@@ -279,3 +282,28 @@ def test_a_revision_is_read(directory):
 def test_a_name_with_an_at_is_a_name(directory):
     assert body(nested(directory, "me@home.txt")) == "1\tmail"
     assert "no such file; near: me@home.txt" in nested(directory, "me@hom.txt").text
+
+
+def test_a_failed_reading_holds_no_memory_while_others_are_tried(root):
+    with zipfile.ZipFile(root / "many.zip", "w") as archive:
+        for number in range(8000):
+            archive.writestr(f"{number}", b"")
+
+    def peak_of(act):
+        tracemalloc.start()
+        try:
+            act()
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    with Workspace(root) as workspace:
+        tool = workspace.tool("native")
+        assert tool.call({"files": "many.zip!/x"}).error.code == "no_member"
+
+        def open_alone():
+            with pytest.raises(ReadError):
+                workspace.engine.open(ReadRequest("many.zip", member="x"))
+
+        one, several = peak_of(open_alone), peak_of(lambda: tool.call({"files": "many.zip!/x"}))
+        assert several < 1.2 * one, (one, several)

@@ -223,9 +223,10 @@ def _plan_readings(ask: Ask, args: NativeArgs, view: View, files: Files) -> Sequ
         before_bytes = files.context.memory.loan_start()
         try:
             return _plan(target, args, view, files)
-        except errors.ReadError:
+        except errors.ReadError as error:
             files.context.memory.end_loan(before_bytes)
-            raise
+            error.__context__ = None
+            raise error.with_traceback(None) from None  # its frames hold what was read, such as the names in an archive
 
     try:
         return [resolve(ask.readings, take, lambda path: files.suggestions.exists(path))]

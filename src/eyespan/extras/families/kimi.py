@@ -169,16 +169,16 @@ def _forward(opened: Opened, status: _Status, column: int) -> Page:
     whole = column + len(lines[0])
     if len(lines) == 1 and len(lines[0]) >= status.most:
         whole = line_length(opened, status.first)
-    count = len(lines)
     piece = (column, whole, whole) if column else None
-    rows = [f"{number}\t{line}" for number, line in enumerate(lines, status.first)]
-    size = sum(map(len, rows)) + count - 1
+    rows, size = list[str](), -1
+    while size <= status.most and len(rows) < len(lines):
+        rows.append(f"{status.first + len(rows)}\t{lines[len(rows)]}")
+        size += 1 + len(rows[-1])
     while True:
-        note = status.note(status.first, count, piece, is_mixed=is_mixed)
+        note = status.note(status.first, len(rows), piece, is_mixed=is_mixed)
         if size + 1 + len(note) <= status.most:
             break
-        if count > 1:
-            count -= 1
+        if len(rows) > 1:
             size -= len(rows.pop()) + 1
             continue
         end = (column + len(rows[0]) - len(f"{status.first}\t")) - max(1, size + 1 + len(note) - status.most)
@@ -189,11 +189,11 @@ def _forward(opened: Opened, status: _Status, column: int) -> Page:
         piece = (column, end, whole)
         rows = [f"{status.first}\t{lines[0][: end - column]}"]
         size = len(rows[0])
-    last = status.first + count - 1
+    last = status.first + len(rows) - 1
     is_full = last < status.last or (piece is not None and piece[1] < piece[2])
     cut = [status.first] if piece is not None and piece[1] < piece[2] else ()
     body = "\n".join([*rows, note])
-    return Page(body, status.first, count, more=last < status.total, is_full=is_full, cut=cut)
+    return Page(body, status.first, len(rows), more=last < status.total, is_full=is_full, cut=cut)
 
 
 def _backward(opened: Opened, status: _Status) -> Page:
