@@ -138,7 +138,7 @@ def test_a_small_file_is_read_together_with_its_opening(size, make_guard, tmp_pa
         return get_ident() in reads  # threads of other tests may read, too
 
     # While others mount or rename, the kernel may not decide, and the guard walks to the file.
-    assert all([is_read_later() for _ in range(20)]) == (size == 0 or size >= 16_384)
+    assert all(is_read_later() for _ in range(20)) == (size == 0 or size >= 16_384)
 
 
 @pytest.mark.skipif(_native.open_beneath is None, reason="done by the accelerator")
