@@ -85,6 +85,14 @@ def _unescaped(case: Case, own: Answer) -> Answer:
     return own[0], own[1].replace(r"\\ud800", "\ufffd") if isinstance(own[1], str) else own[1]
 
 
+def _to_end(case: Case, own: Answer) -> Answer:
+    """Return the answer with a notice that counts the lines up to the last one that was asked for."""
+    files = case.arguments.get("files", case.arguments)
+    end = int((files[0] if isinstance(files, list) else files)["end_line"])
+    notice = r"(?<=\[Showing lines )(\d+-\d+ of )(\d+)"
+    return own[0], re.sub(notice, lambda found: f"{found[1]}{min(end, int(found[2]))}", own[1])
+
+
 def _by_name(case: Case, own: Answer) -> Answer:
     """Return files by the suffixes of images as images."""
     is_text = isinstance(own[1], str)
@@ -124,6 +132,7 @@ def _has_other_lines(case: Case) -> bool:
 RULES = (
     *GENERAL,
     Rule("numbers over 2**53, and texts that are no plain numbers", refused=_is_odd, refused_here=_is_odd),
+    Rule("a notice counts the lines of the file, not those up to end_line", answer=_to_end),
     Rule("lines that are no numbers", refused_here=_has_other_lines),
     Rule("a lone surrogate in an error is written with an escape", answer=_unescaped),
     Rule("a call that reads nothing is an error, with the same text", answer=_answered),

@@ -221,7 +221,7 @@ def _looks_alike(case: Case) -> bool:
 
 RULES = (
     *GENERAL,
-    Rule("numbers over 2**53 are refused", refused_here=_large),
+    Rule("numbers over 2**53 are refused", refused=_large, refused_here=_large),
     Rule("composed and decomposed letters are unlike", refused_here=_looks_alike),
     BOTH_OUTSIDE,
     Rule("null is absent", answer=_invalid),

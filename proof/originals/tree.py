@@ -113,10 +113,10 @@ def make_tree(root: Path, seed: int, files: int = 60) -> list[str]:
     links |= {"src/up": "..", "outside": str(root.parent), "absolute.txt": str(root / "bom.txt")}
     for name, target in links.items():
         (root / name).symlink_to(target)
-    later = time.time() + 3600  # a time of access that reads by others, and by eyespan, leave as it is
+    later = int(time.time()) + 3600  # a time of access that reads by others, and by eyespan, leave as it is
     for path in (root, *root.rglob("*")):
         if not path.is_symlink():
-            os.utime(path, (later, path.stat().st_mtime))
+            os.utime(path, (later, int(path.stat().st_mtime)))  # whole seconds: programs round otherwise
     names += [name for name in contents if not name.startswith("many/")]
     names += ["wide.txt"] * 3 + ["long.log"] * 3 + ["lines2000.txt", "lines2001.txt"]
     names += [*links, "zipped.zip", "linked/deep", "src/up/bom.txt", "outside/beside.txt"]
