@@ -374,6 +374,7 @@ ANY_NAMES = st.lists(ANY_PIECES).map("".join)
 @example("CREDEN~1.JSO", "")
 @example("\uff0e\uff45\uff4e\uff56", "")
 @example("id_r\u017fa", "")
+@example(".env/\xe9", "")
 def test_an_unrelated_rule_does_not_change_a_verdict(path, root):
     unrelated = [["no such directory/no such name"], ["*.no-such-suffix", "[\u2603]"]]
 

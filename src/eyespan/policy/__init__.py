@@ -62,6 +62,7 @@ class Policy:
         self._host = PatternRules(denied)
         self._is_anchored = any(glob[0] != "**" for glob, _, _ in self._host.others)
         self._has_wide_rules = not "".join(denied).isascii()
+        """Bytes of a path may be a name of the rules in another encoding."""
         self._search_word = word_search(self.deny)
         self._built_in = BUILT_IN if built_in else ()
         """Rules with their own exceptions."""
@@ -130,10 +131,6 @@ class Policy:
     def _has_word(self, path: str) -> bool:
         return not (path.isascii() and path.isprintable()) or self._search_word(path.lower()) is not None
 
-    def _needs_other_codecs(self, path: str) -> bool:
-        """Return True if bytes of this path may be a name of the rules in another encoding."""
-        return self._has_wide_rules and not path.isascii()
-
     def rule_against_member(self, container: str, member: str) -> str | None:
         """Return the rule that forbids a member of an archive, or None.
 
@@ -184,15 +181,17 @@ class Policy:
     def _judge(self, path: str, above: tuple[str, ...]) -> str | None:
         if self._is_lifted(path):
             return None
-        readings = [path, *in_other_codecs(path)] if self._needs_other_codecs(path) else [path]
-        for parts in [parts for reading in readings for parts in spellings(reading)] or ([[]] if above else []):
-            rule = self._rule_against_parts(parts, above)
-            if rule is not None:
+        for parts in spellings(path) or ([[]] if above else []):
+            if (rule := self._rule_against_parts(parts, above)) is not None:
                 return rule
+        # The built-in rules are ASCII, whose bytes are the same in the other encodings.
+        for reading in in_other_codecs(path) if self._has_wide_rules and not path.isascii() else ():
+            for parts in spellings(reading):
+                if (rule := self._host.match(parts)) and not self._allow.match(resolved(parts) or parts):
+                    return rule
         if self._built_in:
             for parts in copies.paths_of_originals(path, self._directories):
-                rule = self._rule_against_parts(parts, above, is_copy=True)
-                if rule is not None:
+                if (rule := self._rule_against_parts(parts, above, is_copy=True)) is not None:
                     return rule
         return None
 

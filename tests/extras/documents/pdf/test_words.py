@@ -5,7 +5,7 @@ from __future__ import annotations
 import pypdfium2
 import pypdfium2.raw as pdfium
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eyespan.decoders.pdf_text import characters
@@ -72,6 +72,7 @@ class TestRows:
         assert all(line == sorted(line, key=pdf_words.left_edge) for line in lines)
 
     @given(STEPS)
+    @example([(6, 2, 4), (0, 40, 4), (-14, 2, 4), (14, 2, 33)])
     def test_the_order_of_the_text_layer_does_not_matter(self, steps):
         given_words = stepped(steps)
 

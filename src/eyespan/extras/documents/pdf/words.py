@@ -273,7 +273,7 @@ def _twice_the_middle(group: tuple[tuple[float, float], list[Word]]) -> float:
 
 def _row(words: list[Word], height: float, page: str) -> Row:
     wide, narrow = WIDE_GAP * min(height, 30) + 0.5, NARROW_GAP * height
-    words.sort(key=left_edge)
+    words.sort()  # by the left edge, and the same whatever the order of the text layer
     begin = 0
     right = words[0][2]
     row: Row = []
