@@ -159,7 +159,7 @@ def read_on(
 
 
 def _up_to(last_line: int | None, part: str) -> str:
-    """Return a selector of lines up to a line, empty if it begins behind it."""
+    """Return a selector of lines up to a line, empty if it begins after it."""
     path, _, lines = part.rpartition(":")
     first, _, end = lines.partition("-")
     if last_line is None or not first.isdecimal():

@@ -290,12 +290,15 @@ def test_a_failed_reading_holds_no_memory_while_others_are_tried(root):
             archive.writestr(f"{number}", b"")
 
     def peak_of(act):
-        tracemalloc.start()
-        try:
-            act()
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
+        peaks = []
+        for _ in range(3):  # threads of other tests may take memory meanwhile
+            tracemalloc.start()
+            try:
+                act()
+                peaks.append(tracemalloc.get_traced_memory()[1])
+            finally:
+                tracemalloc.stop()
+        return min(peaks)
 
     with Workspace(root) as workspace:
         tool = workspace.tool("native")
