@@ -50,6 +50,8 @@ class ReadError(Exception):
     """Base class: a read that ends without content."""
 
     code = "error"
+    suggestions: Sequence[str] = ()
+    """What is perhaps meant: similar paths, names or selectors."""
 
     def __init__(self, path: str, reason: str = "") -> None:
         super().__init__(path, reason)

@@ -68,20 +68,20 @@ class TargetPrinter:
             return False
 
     def _show_named(self, text: str, label: str, headed: bool) -> bool:
-        near: list[str] = []
         try:
             context = renewing_context(self.workspace.engine.deadline_seconds)
             with ExitStack() as stack:
-                shows = _Argument(self, label, context, stack, near).understand(text)
+                shows = _Argument(self, label, context, stack).understand(text)
                 for show in shows:
                     show(headed or len(shows) > 1)
         except errors.ReadError as error:
-            print_note(label, self.workspace.path_map.outward(self._advice(error, near)))
+            print_note(label, self.workspace.path_map.outward(self._advice(error)))
             return False
         return True
 
-    def _advice(self, error: errors.ReadError, near: list[str]) -> str:
-        """Return what went wrong and what to do next. `near`: the paths that a wrong path may mean."""
+    def _advice(self, error: errors.ReadError) -> str:
+        """Return what went wrong and what to do next."""
+        similar = f"; similar: {', '.join(error.suggestions[:MAX_NEAR])}" if error.suggestions else ""
         match error:
             case errors.OutsideRoot():
                 roots = ", ".join(root.path for root in self.workspace.roots)
@@ -90,10 +90,10 @@ class TargetPrinter:
                 return f"{error}; a configuration given with --config can allow it"
             case errors.NoMember() | errors.NoRevision():
                 return str(error)
-            case errors.NoSymbol() if error.suggestions:
-                return f"{error}; similar: {', '.join(error.suggestions)}"
+            case errors.NoSymbol():
+                return f"{error}{similar}"
             case errors.NotFound():
-                return f"no such file; similar: {', '.join(near)}" if near else "no such file"
+                return f"no such file{similar}"
             case errors.Binary():
                 return "is a binary file; only text can be shown"
         return str(error)
@@ -102,15 +102,12 @@ class TargetPrinter:
 class _Argument:
     """One argument: finds what it means, and opens the files. `stack` closes them."""
 
-    def __init__(
-        self, reader: TargetPrinter, label: str, context: CallContext, stack: ExitStack, near: list[str]
-    ) -> None:
+    def __init__(self, reader: TargetPrinter, label: str, context: CallContext, stack: ExitStack) -> None:
         self._reader = reader
         self._engine = reader.workspace.engine
         self._label = label
         self._context = context
         self._stack = stack
-        self._near = near
 
     def understand(self, text: str) -> list[Show]:
         """Return what a text means: by the grammar of selectors, or else in a forgiving way, with a note.
@@ -127,26 +124,15 @@ class _Argument:
     def _forgive(self, text: str, failure: errors.ReadError) -> list[Show]:
         """Return what a text means that is no selector. Raises: ReadError."""
         from eyespan.dialects.suggestions import Suggestions
-        from eyespan.selectors import forgive as forgiving
 
-        if not forgiving.may_forgive(failure):
-            raise failure
-        suggestions = Suggestions(self._engine, self._context)
-        try:
-            located, missing = forgiving.forgive(
-                text,
-                lambda target: self._prepare(target, write_target(target)),
-                lambda path: suggestions.locate(path).certain,
-            )
-        except (errors.TimedOut, errors.Cancelled):
-            raise
-        except errors.ReadError as error:
-            better = forgiving.better_error(failure, error, readings(text))
-            if forgiving.is_vague(better) and not isinstance(better, errors.OutsideRoot):
-                self._near += suggestions.near(forgiving.likely_path(readings(text)))[:MAX_NEAR]
-            raise better from None
-        print_note(self._label, forgiving.describe_reading([target for target, _ in located], missing))
-        return [show for _, show in located]
+        found, note = plugins.load(plugins.own("FORGIVE")[0])(
+            text,
+            failure,
+            lambda target: self._prepare(target, write_target(target)),
+            Suggestions(self._engine, self._context),
+        )
+        print_note(self._label, note)
+        return [show for _, show in found]
 
     def _prepare(self, target: Target, name: str) -> Show:
         """Return a function that shows a target. Raises: ReadError, if it has no file or not what it selects of it."""

@@ -64,6 +64,11 @@ class Suggestions:
         """The files below each root, the start of the paths that lead to them, and whether these are all."""
         self._located: dict[str, suggest.Located] = {}
 
+    @property
+    def is_remote(self) -> bool:
+        """Return True if opening a file is a request to a server."""
+        return self._engine.guard.roots[0].is_remote
+
     def similar(self, path: str) -> list[str]:
         """Return the names that are similar to the first wrong one of a path, the most similar first."""
         descent = self._descent(path)

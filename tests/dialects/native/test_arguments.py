@@ -17,6 +17,7 @@ from .answers import shown
         ({"files": "a.py", "outlines": True}, "Did you mean outline?"),
         ({"files": "a.py", "path": "b.py"}, "gives files a second time"),
         ({"files": "a.py", "offset": "x"}, "the first line must be a whole number"),
+        ({"files": "a.py", "offset": "--3"}, "the first line must be a whole number"),
         ({"files": "a.py", "end_line": 9, "limit": 3}, "an end and a count exclude each other"),
         ({"files": "a.py", "lines": "3-4", "offset": 3}, "the lines are given twice"),
         ({"files": [{"path": "a.py", "lines": "3"}], "lines": "4"}, "has its own lines"),

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from eyespan.extras.pasted import interpretations as pasted
 from eyespan.extras.pasted.interpretations import interpretations
+from eyespan.extras.pasted.loose import loose_ranges
 from eyespan.extras.pasted.path_spellings import path_spellings
 from eyespan.model import Lines, Tail
 from eyespan.selectors import Place, Ranges, Target
-from eyespan.selectors.loose import loose_ranges
 
 MARKS = [
     *("a.py", "src/", ":3", ":", "::", "(3,7)", "#L3", " line 3", "\n", " ", '"', "`", "](", "http://x/blob/", "\\"),

@@ -8,10 +8,11 @@ import pytest
 
 from eyespan.errors import NoSymbol, NotFound, ReadError
 from eyespan.extras.pasted import pasted_forms
+from eyespan.extras.pasted.forgive import forgive
 from eyespan.extras.pasted.interpretations import EXAMPLES, interpretations
 from eyespan.extras.pasted.pasted_forms import ROWS, PastedForm
 from eyespan.selectors import Named, Ranges, SymbolPiece, Target, write_target
-from eyespan.selectors.forgive import forgive
+from eyespan.suggest import Located
 
 from .pasted_lines import ROWS as PRINTED
 
@@ -35,10 +36,22 @@ def take(target: Target) -> None:
         raise NoSymbol(target.path, symbol="")
 
 
+class NoSuggestions:
+    """No path is similar to another."""
+
+    is_remote = False
+
+    def locate(self, path: str) -> Located:
+        return Located()
+
+    def near(self, path: str) -> list[str]:
+        return []
+
+
 def read(text: str) -> str:
     """Return the selectors that a text is read as."""
     try:
-        found, _ = forgive(text, take, lambda _: "")
+        found, _ = forgive(text, NotFound(text), take, NoSuggestions())
     except ReadError:
         return ""
     return ", ".join([write_target(target) for target, _ in found])

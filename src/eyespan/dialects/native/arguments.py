@@ -1,21 +1,23 @@
-"""The arguments of the native tool, from what models send to targets."""
+"""The arguments of the native tool, from what models send to targets.
+
+The words of other tools, and files given as objects, are translated by the extra `pasted`.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any
 
-from eyespan import selectors
-from eyespan.dialects.arguments import refusal, shown
-from eyespan.dialects.native import foreign, holdings
-from eyespan.errors import BadArguments
+from eyespan import plugins, selectors
+from eyespan.dialects.arguments import as_number, refusal, shown
+from eyespan.dialects.native import holdings
 from eyespan.escape import visible
 from eyespan.model import CharRange, Lines
-from eyespan.selectors import Piece, Target
-from eyespan.selectors.loose import loose_ranges
+from eyespan.selectors import Target
 
 LEAST_BUDGET = 50
 HIGHEST_BUDGET = 200_000
@@ -62,19 +64,16 @@ def parse_arguments(arguments: Any, default_budget: int) -> NativeArgs:
     if not isinstance(arguments, dict):
         raise _bad('the arguments must be an object, as in {"files": ["a.py:10-20"]}')
     notes: list[str] = []
-    part: dict[str, Any] = {}
     if not _NAMES_SET.issuperset(arguments):
-        arguments, part, notes = _translated(arguments)
-    items = _listed(arguments.get("files"))
+        arguments, notes = _foreign().translate_call(arguments)
+    items = listed(arguments.get("files"))
     if not items:
         raise _bad('files is required: a path, or several, as in ["a.py", "b.py:10-20"]')
     if len(items) > MAX_FILES:
         raise _bad(f"files names {len(items)} targets; a call takes {MAX_FILES}. Send the others in further calls")
-    if part:
-        items = [_with_part(item, part) for item in items]
     asks = tuple([_ask(item) for item in items])
     if notes:
-        asks = tuple([_noted(ask, notes) for ask in asks[:1]]) + asks[1:]
+        asks = tuple([noted(ask, notes) for ask in asks[:1]]) + asks[1:]
     return NativeArgs(
         asks=asks,
         budget=_budget(arguments.get("budget"), default_budget),
@@ -87,82 +86,26 @@ def parse_arguments(arguments: Any, default_budget: int) -> NativeArgs:
     )
 
 
-def _translated(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
-    """Return arguments of other tools in native's own names, the part of the files that they select, and notes.
-
-    Raises: BadArguments.
-    """
-    own: dict[str, Any] = {}
-    others: dict[str, Any] = {}
-    notes: list[str] = []
-    for name, value in arguments.items():
-        key = foreign.plain(name)
-        role = key if key in _NAMES else foreign.ROLES.get(key, "")
-        role = "files" if role == "path" else role
-        if role not in _NAMES:
-            if not role and key != "command":
-                raise _unknown(name)
-            others[name] = value
-        elif value not in foreign.EMPTY:
-            if role in own:
-                raise _bad(f'{shown(name)} gives {role} a second time; write {{"{role}": ...}} once')
-            own[role] = value
-            if name != role and name not in _ALIASES:
-                notes.append(f"{visible(name)} as {role}")
-    part, translated = foreign.translate_file(others)
-    notes += [visible(name) for name in translated]
-    glob = part.pop("path", None)  # of the others, only a glob gives a path
-    if glob is not None:
-        own["files"] = [_below(one, glob) for one in _listed(own.get("files", "."))]
-    if "pattern" in part and "files" not in own:
-        own["files"] = "."
-    return own, part, notes
+def _foreign() -> Any:
+    """Return the module that translates the words of other tools."""
+    return import_module(plugins.own("ARGUMENTS")[0])
 
 
-def _below(directory: Any, glob: str) -> Any:
-    return f"{directory.rstrip('/')}/{glob}" if isinstance(directory, str) and directory not in (".", "./") else glob
-
-
-def _unknown(name: Any) -> BadArguments:
-    from eyespan.suggest import nearest
-
-    similar = nearest(name, _NAMES, 1) if isinstance(name, str) else []
-    meant = f" Did you mean {similar[0]}?" if similar else ""
-    return _bad(
-        f"no argument {shown(name)}; there are {', '.join(_NAMES[:-1])} and {_NAMES[-1]}.{meant} "
-        'Lines, symbols and searches belong to the file: {"files": ["a.py:10-20", "b.py::name", "src?word"]}'
-    )
-
-
-def _with_part(item: Any, part: Mapping[str, Any]) -> Any:
-    """Return a file with the part that other arguments select of it. Raises: BadArguments."""
-    if isinstance(item, str) and item:
-        if part.keys() <= {"pattern"}:
-            return f"{item}?{part['pattern']}"
-        if any(isinstance(one.piece, (selectors.Ranges, selectors.SymbolPiece)) for one in selectors.readings(item)):
-            path = next(one.path for one in selectors.readings(item) if one.piece is not None)
-            other = f"{visible(path)}:{next(iter(part.values()))}"
-            raise _bad(f'{shown(item)} has its own part; ask for one of them, as in {{"files": "{other}"}}')
-        return {"path": item, **part}
-    if isinstance(item, dict) and not any(name in item for name in part):
-        return {**item, **part}
-    raise _bad(f'{shown(item)} has its own {next(iter(part))}; write each file with its lines: "a.py:10-20"')
-
-
-def _noted(ask: Ask, names: list[str]) -> Ask:
+def noted(ask: Ask, names: Sequence[str]) -> Ask:
+    """Return a target with a note about the names that were translated."""
     return replace(ask, note=f"read as {visible(ask.written)} ({', '.join(dict.fromkeys(names))})")
 
 
 def _is_true(arguments: Mapping[str, Any], name: str) -> bool:
     value = arguments.get(name)
-    found = False if value is None else foreign.as_bool(value)
+    found = False if value is None else _TRUTH.get(str(value).lower()) if isinstance(value, (int, str)) else None
     if found is None:
         raise _bad(f"{name} must be true or false, not {shown(value)}")
     return found
 
 
 def _context(value: Any) -> int | None:
-    number = None if value is None else foreign.as_number(value)
+    number = None if value is None else as_number(value, ("float", "text"))
     if value is not None and (number is None or not 0 <= number <= MAX_CONTEXT):
         raise _bad(f"context must be a number of lines from 0 to {MAX_CONTEXT}, not {shown(value)}")
     return number
@@ -171,19 +114,19 @@ def _context(value: Any) -> int | None:
 def _budget(value: Any, default: int) -> int:
     if value is None:
         return default
-    number = foreign.as_number(value)
+    number = as_number(value, ("float", "text"))
     if number is None or number < 1:
         raise _bad(f"budget must be a number of tokens, {LEAST_BUDGET} or more, not {shown(value)}")
     return max(LEAST_BUDGET, min(number, HIGHEST_BUDGET))
 
 
-_NAMES = ("files", "budget", "known", "outline", "document", "fresh", "context")
-_NAMES_SET = frozenset(_NAMES)
-_ALIASES = ("file", "path", "paths", "file_path")
-"""Other names of `files` that mean nothing else; they need no note."""
+NAMES = ("files", "budget", "known", "outline", "document", "fresh", "context")
+_NAMES_SET = frozenset(NAMES)
+_TRUTH = {"true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}
 
 
-def _listed(files: Any) -> list[Any]:
+def listed(files: Any) -> list[Any]:
+    """Return the files of a call as a list."""
     if isinstance(files, str) and files.startswith("[") and files.endswith("]"):
         try:  # some models send the list as text
             files = json.loads(files)
@@ -197,51 +140,8 @@ def _ask(item: Any) -> Ask:
         return Ask(item, tuple(selectors.readings(item)))
     if not isinstance(item, dict):
         raise _bad(f"files holds {shown(item)}; each must be a path with or without a selector")
-    item, names = foreign.translate_file(item)
-    path = item.get("path")
-    if not isinstance(path, str) or not path:
-        raise _bad(
-            f'a file given as an object needs a path, as in {{"path": "a.py", "lines": "10-20"}}, not {shown(item)}'
-        )
-    member, revision = item.get("member") or "", item.get("revision") or ""
-    if not isinstance(member, str) or not isinstance(revision, str):
-        raise _bad(f"member and revision must be texts, not {shown(item)}")
-    piece = _piece(item)
-    pattern = item.get("pattern") or ""
-    if not isinstance(pattern, str) or len(pattern) > selectors.MAX_PATTERN_CHARS or "\n" in pattern:
-        raise _bad(f"a pattern must be a text of one line, not {shown(pattern)}")
-    target = Target(path, piece, member, revision, pattern)
-    found: tuple[Target, ...] = (target,)
-    if piece is not None and not member and not revision and ("@" in path or "!/" in path):
-        found = tuple(dict.fromkeys([target, *selectors.bases(path, piece)]))
-    ask = Ask(selectors.write_target(target), found, is_object=True)
-    return _noted(ask, names) if names else ask
-
-
-def _piece(item: Mapping[str, Any]) -> Piece | None:
-    """What an object selects; its one piece says it in so many words."""
-    lines, pages, cells = item.get("lines"), item.get("pages"), item.get("cells")
-    if lines is not None:
-        ranges = selectors.parse_ranges(lines) or loose_ranges(lines)
-        if ranges is None:
-            raise _bad(f'lines must be as in "10-20,40-60", not {shown(lines)}')
-        return selectors.Ranges(ranges)
-    for name, given, kind in (("pages", pages, selectors.Pages), ("cells", cells, selectors.Cells)):
-        if given is not None:
-            span = selectors.parse_span(foreign.spelled_lines(given))
-            if span is None:
-                raise _bad(f'{name} must be as in "3-5", not {shown(given)}')
-            return kind(*span)
-    symbol, sheet, area = item.get("symbol"), item.get("sheet"), item.get("range")
-    for value in (symbol, sheet, area, item.get("table")):
-        if value is not None and not (isinstance(value, str) and value):
-            raise _bad(f"a name must be a text, not {shown(value)}")
-    if symbol:
-        return selectors.SymbolPiece(symbol)
-    if area:
-        return selectors.Area(sheet or "", area)
-    named = sheet or item.get("table")
-    return selectors.Named(named) if named else None
+    ask: Ask = _foreign().ask_of(item)
+    return ask
 
 
 def known_parts(value: Any) -> dict[str, tuple[CharRange, ...]]:

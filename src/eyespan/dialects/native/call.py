@@ -10,13 +10,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from eyespan import errors, kinds, tokens
+from eyespan import errors, kinds, plugins, tokens
 from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.items import (
     LEAST_SHARED_CHARS,
     MAX_SCALE,
     NotedItem,
+    RowsItem,
     View,
     directory_item,
     failure,
@@ -236,17 +237,25 @@ def _plan_readings(ask: Ask, args: NativeArgs, view: View, files: Files) -> Sequ
         return [failure(ask.written, error)]  # the name is right
     except errors.ReadError as error:
         exact = error
-    try:
-        from eyespan.dialects.native.forgiving import plan_forgiving
 
+    def take_meant(target: Target) -> Item | TextPlan:
+        plan = take(target)
+        if isinstance(plan, RowsItem) and plan.facts.get("kind") == "directory" and target.piece is not None:
+            raise errors.NotRegular(target.path, what="directory")
+        return plan
+
+    try:
         if all(_is_glob(target.path) for target in ask.readings):
             return [failure(ask.written, exact)]  # no file matches the pattern
-        found, note = plan_forgiving(ask, exact, take, files, args.budget // 2 // len(args.asks))
-        return [noted(found[0], note) if note else found[0], *found[1:]]
+        forgive = plugins.load(plugins.own("FORGIVE")[0])
+        target = ask.readings[0] if ask.is_object else None
+        found, note = forgive(ask.written, exact, take_meant, files.suggestions, target)
+        (_, first), *others = found
+        return [noted(first, note), *[plan for _, plan in others]]
     except (errors.Cancelled, errors.TimedOut):
         raise
     except errors.ReadError as error:
-        return [failure(ask.written, error, getattr(error, "suggestions", ()))]
+        return [failure(ask.written, error, args.budget // 2 // len(args.asks))]
     finally:
         del exact  # it refers to this frame, which would keep it, and with it every buffer of the read
 
@@ -304,9 +313,7 @@ def _only_match(path: str, files: Files) -> str | None:
 
 def _plan_map(target: Target, view: View, files: Files, missing: errors.ReadError) -> Item:
     """Return the map of a directory or of the files that a pattern matches. Raises: ReadError."""
-    from eyespan.dialects.native.map_items import plan_map
-
-    found = plan_map(target, view, files.engine, files.context)
+    found: Item | None = plugins.load(plugins.own("MAPS")[0])(target, view, files.engine, files.context)
     if found is None:
         raise missing
     return found

@@ -201,11 +201,10 @@ LEAST_SUGGESTIONS = 10
 """So many suggestions are shown within any budget."""
 
 
-def failure(
-    written: str, error: ReadError, suggestions: Sequence[str] = (), max_tokens: int | None = None
-) -> FixedItem:
+def failure(written: str, error: ReadError, max_tokens: int | None = None) -> FixedItem:
     """Return the item of a target that cannot be shown, with what to do about it."""
     reason = describe(error)
+    suggestions = error.suggestions
     if suggestions:
         names = [own_lines.quoted(name) for name in suggestions]
         count = len(names)

@@ -13,7 +13,7 @@ LANGUAGE_TASKS = {"highlight": "eyespan.extras.languages.lexers"}
 """Modules with a decoder `decode_LANGUAGE` for each language, by the task that it is part of."""
 STYLES = "eyespan.extras.languages.highlight:styled_lines"
 COLORS = "eyespan.extras.languages.highlight:colored_lines"
-MAPS = "eyespan.extras.languages.maps:shared"
+MAPS = "eyespan.extras.languages.map_items:plan_map"
 
 _OBJECTIVE_C = (b"@interface ", b"@protocol ", b"@class ", b"@import ", b"#import ", b"NS_ASSUME_NONNULL_BEGIN")
 _CPP = (b"namespace ", b"template ", b"template<", b"class ", b"    class ", b"    template", b"using ")

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from eyespan.extras.pasted.loose import number
 from eyespan.extras.pasted.pasted_forms import matches, paths_in
 from eyespan.extras.pasted.path_spellings import path_spellings, strip
 from eyespan.model import Lines
 from eyespan.selectors import Piece, Place, Ranges, Target, bases, readings
-from eyespan.selectors.forgive import Interpretation
-from eyespan.selectors.loose import number
 
 MAX_TEXT_CHARS = 64 * 1024
 MAX_LINES = 300
@@ -28,6 +27,17 @@ MAX_PLACES = 100
 """More places of one text than this are left out."""
 MAX_READINGS = 48
 """The readings of one place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interpretation:
+    """The places that a text may name."""
+
+    places: tuple[tuple[Target, ...], ...]
+    """For each place its readings, the likeliest first."""
+    least: int = 1
+    """The text has this meaning only if so many of its places exist."""
+
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _RENAMED = re.compile(r"\{[^{}]{0,300} => (?:([^{}]{1,300})\}|\}/)")
@@ -81,11 +91,6 @@ def interpretations(text: str) -> Iterator[Interpretation]:
             yield Interpretation(several, least=2)
         paths = reversed(paths_in(lines[0]))
         yield Interpretation((tuple(_respelled(target for _, path in paths for target in readings(strip(path)))),))
-
-
-def spellings(target: Target) -> list[Target]:
-    """Return the other targets that a target of an object may mean: its path in other spellings."""
-    return [replace(target, path=path) for path in path_spellings(target.path)[1:]]
 
 
 def _lines_of(text: str) -> list[str]:

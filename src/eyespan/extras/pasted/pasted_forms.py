@@ -18,10 +18,10 @@ from enum import IntEnum
 from itertools import islice
 from urllib.parse import unquote
 
+from eyespan.extras.pasted.loose import loose_ranges, number, sorted_lines
 from eyespan.extras.pasted.path_spellings import MAX_NAMES, SCHEME, shorter, strip
 from eyespan.model import Lines, Tail
 from eyespan.selectors import Cells, Pages, Piece, Place, Ranges, SymbolPiece, Target, readings
-from eyespan.selectors.loose import loose_ranges, number, sorted_lines
 
 MAX_MATCHES = 8
 """The matches of one row in one line."""

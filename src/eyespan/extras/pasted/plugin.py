@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-INTERPRETATIONS = "eyespan.extras.pasted.interpretations:interpretations"
-SPELLINGS = "eyespan.extras.pasted.interpretations:spellings"
+FORGIVE = "eyespan.extras.pasted.forgive:forgive"
+ARGUMENTS = "eyespan.extras.pasted.foreign"

@@ -8,11 +8,12 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
-from eyespan import errors, plugins, tokens
+from eyespan import errors, tokens
 from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines, searches
 from eyespan.dialects.native.items import RowsItem, counted, row_range, rows_after
 from eyespan.engine import Engine
+from eyespan.extras.languages.maps import MapFile, TreeMap, shared
 from eyespan.guard.tree import MAX_FILES
 from eyespan.model import Lines
 from eyespan.selectors import Ranges, Target, write_target
@@ -20,7 +21,6 @@ from eyespan.selectors.globs import split_glob
 
 if TYPE_CHECKING:
     from eyespan.dialects.native.items import View
-    from eyespan.extras.languages.maps import MapFile, TreeMap
 
 
 ROW_NAMES = 5
@@ -100,7 +100,7 @@ def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -
         return True
 
     with context.memory.loan():
-        found: TreeMap = plugins.load(plugins.own("MAPS")[0])().make(
+        found = shared().make(
             lambda choose, take, size: engine.explore(base or ".", choose, take, size, context, accepted),
             lambda: context.is_half_over,
             pay,

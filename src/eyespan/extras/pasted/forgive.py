@@ -1,7 +1,5 @@
 """Find the files that a text means although it is no selector: its interpretations, tried one after the other.
 
-What texts of other programs may mean is the extra `pasted`; here its interpretations meet the files.
-
 Loaded only after the exact readings failed. The literal name and the exact grammar have been tried before, so no rule
 here replaces a file that exists under the name as written. Each reading is opened like any other path, so the roots and
 the policy apply to it. The caller states the reading in its answer.
@@ -9,11 +7,10 @@ the policy apply to it. The caller states the reading in its answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from eyespan import plugins
 from eyespan.errors import (
     Cancelled,
     InvalidRange,
@@ -28,8 +25,13 @@ from eyespan.errors import (
     Stuck,
     TimedOut,
 )
+from eyespan.extras.pasted.interpretations import Interpretation, interpretations
+from eyespan.extras.pasted.loose import loose_ranges
+from eyespan.extras.pasted.path_spellings import path_spellings
 from eyespan.selectors import Named, Ranges, SymbolPiece, Target, is_missing, readings, write_target
-from eyespan.selectors.loose import loose_ranges
+
+if TYPE_CHECKING:
+    from eyespan.dialects.suggestions import Suggestions
 
 T = TypeVar("T")
 
@@ -43,39 +45,37 @@ MAX_NAMED = 6
 """The targets that a note names; it counts the others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Interpretation:
-    """The places that a text may name."""
-
-    places: tuple[tuple[Target, ...], ...]
-    """For each place its readings, the likeliest first."""
-    least: int = 1
-    """The text has this meaning only if so many of its places exist."""
-
-
-def interpretations(text: str) -> Iterator[Interpretation]:
-    """Return the ways to understand a text, the likeliest first."""
-    found: Iterator[Interpretation] = plugins.load(plugins.own("INTERPRETATIONS")[0])(text)
-    return found
-
-
-def spellings(target: Target) -> list[Target]:
-    """Return the other targets that a target of an object may mean: its path in other spellings."""
-    found: list[Target] = plugins.load(plugins.own("SPELLINGS")[0])(target)
-    return found
-
-
 def forgive(
-    text: str, take: Callable[[Target], T], locate: Callable[[str], str], max_tried: int = MAX_TRIED
-) -> tuple[list[tuple[Target, T]], list[str]]:
-    """Return the targets that a text means with the results of `take`, and the places whose file was not found.
+    text: str,
+    failure: ReadError,
+    take: Callable[[Target], T],
+    suggestions: Suggestions,
+    target: Target | None = None,
+) -> tuple[list[tuple[Target, T]], str]:
+    """Return the targets that a text means with the results of `take`, and a note that states them.
 
-    `locate(path)` returns the only file that a wrong path fits, or "". It is called for a place that no reading finds.
-    At most `max_tried` readings are taken.
+    Its exact readings ended with `failure`. `target` is the only one of them if its parts were given separately.
 
-    Raises: ReadError, if no place can be read: the reason that helps most.
+    Raises: ReadError, if nothing can be read: the reason that helps most. If it says no more than that nothing was
+    found, its `suggestions` are similar paths.
     """
-    tries = _Tries(take, text, locate, max_tried)
+    try:
+        if not _may_forgive(failure):
+            raise failure
+        tries = _Tries(take, text, lambda path: suggestions.locate(path).certain, suggestions.is_remote)
+        try:
+            found, missing = _read_text(text, tries) if target is None else _read_target(target, tries)
+        except (Cancelled, TimedOut, Stuck):
+            raise
+        except ReadError as error:
+            raise _better_error(failure, error, text, target, suggestions) from None
+        return found, _describe_reading([one for one, _ in found], missing)
+    finally:
+        del failure  # raised, it refers to this frame
+
+
+def _read_text(text: str, tries: _Tries) -> tuple[list[tuple[Target, Any]], list[str]]:
+    """Return the targets that a text means, and the places whose file was not found. Raises: ReadError."""
     every = [*interpretations(text), Interpretation((tuple(readings(text)),))]
     # Files that exist come first, in every interpretation, before any path is taken for a wrong one.
     for locates in (False, True):
@@ -84,6 +84,18 @@ def forgive(
             if located:
                 return located, missing
     raise tries.take_error()
+
+
+def _read_target(target: Target, tries: _Tries) -> tuple[list[tuple[Target, Any]], list[str]]:
+    """Return what is meant by a target whose parts were given separately: its path in other spellings.
+
+    Raises: ReadError.
+    """
+    result = tries.first([replace(target, path=path) for path in path_spellings(target.path)])
+    result = result or tries.located([target])
+    if result is None:
+        raise tries.take_error()
+    return [result], []
 
 
 def _of_interpretation(
@@ -114,40 +126,32 @@ def _label(place: Sequence[Target]) -> list[str]:
     return []
 
 
-def forgive_target(target: Target, take: Callable[[Target], T], locate: Callable[[str], str]) -> tuple[Target, T]:
-    """Return the target that is meant by one whose parts were given separately, and the result of `take`.
-
-    Raises: ReadError.
-    """
-    tries = _Tries(take, target.path, locate)
-    result = tries.first([target, *spellings(target)]) or tries.located([target])
-    if result is None:
-        raise tries.take_error()
-    return result
-
-
-def likely_path(asked: Sequence[Target]) -> str:
-    """Return the path of the likeliest of several readings whose files do not exist: that without its selector."""
-    likely = [one.path for one in asked[1:] if isinstance(one.piece, (Ranges, SymbolPiece)) and not one.member]
-    return [*likely, asked[0].path][0]
-
-
-def better_error(exact: ReadError, other: ReadError, asked: Sequence[Target]) -> ReadError:
+def _better_error(
+    exact: ReadError, other: ReadError, text: str, target: Target | None, suggestions: Suggestions
+) -> ReadError:
     """Return the error to report: that of the exact reading, unless it found nothing and another one did."""
-    if is_vague(exact) and not is_vague(other):
+    asked = readings(text) if target is None else [target]
+    if not _is_vague(exact):
+        return _range_error(exact, asked)
+    if not _is_vague(other):
+        if not other.suggestions and other.path not in text:
+            other.suggestions = [other.path]  # the file that it is about
         return other
-    return _range_error(exact, asked)
+    likely = [one.path for one in asked[1:] if isinstance(one.piece, (Ranges, SymbolPiece)) and not one.member]
+    path = [*likely, asked[0].path][0]  # that without its selector
+    exact.suggestions = (suggestions.with_same_end if isinstance(exact, OutsideRoot) else suggestions.near)(path)
+    return exact
 
 
-def may_forgive(error: ReadError) -> bool:
+def _may_forgive(error: ReadError) -> bool:
     """Return True if a text may mean something else after this error of its exact reading.
 
     A file that exists under the name and cannot be read is what was meant.
     """
-    return is_vague(error) or isinstance(error, (PolicyDenied, NoSymbol, NoSuchPart, NoMember, NoRevision))
+    return _is_vague(error) or isinstance(error, (PolicyDenied, NoSymbol, NoSuchPart, NoMember, NoRevision))
 
 
-def is_vague(error: ReadError) -> bool:
+def _is_vague(error: ReadError) -> bool:
     """Return True for an error that gives no more than that nothing was found."""
     if isinstance(error, (NoMember, NoRevision)):
         return False
@@ -168,7 +172,7 @@ def _range_error(error: ReadError, asked: Sequence[Target]) -> ReadError:
     return error
 
 
-def describe_reading(found: Sequence[Target], missing: Sequence[str]) -> str:
+def _describe_reading(found: Sequence[Target], missing: Sequence[str]) -> str:
     """Return the note that states which targets a text was read as."""
     names = [write_target(target) for target in found]
     note = f"read as {_listed(names)}"
@@ -193,12 +197,13 @@ class _Tries:
         take: Callable[[Target], Any],
         text: str,
         locate: Callable[[str], str],
-        max_tried: int = MAX_TRIED_REMOTELY,
+        is_remote: bool,
     ) -> None:
         self._take = take
         self._text = text
         self._locate = locate
-        self._left = max_tried
+        self._left = MAX_TRIED_REMOTELY if is_remote else MAX_TRIED
+        self._is_starred = False
         self._missing: set[tuple[str, str, str]] = set()
         self._denied: list[str] = []
         self._outside: list[str] = []
@@ -216,6 +221,11 @@ class _Tries:
             key = (target.path, target.member, target.revision)
             if key in self._missing or _is_end(target.path, self._denied) or self._left <= 0:
                 continue
+            if "*" in target.path:
+                # A pattern is matched with all files, so only one that is likely is.
+                if self._is_starred or "/" not in target.path:
+                    continue
+                self._is_starred = True
             self._left -= 1
             try:
                 return target, self._take(target)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from eyespan.dialects.native import map_items
+from eyespan.extras.languages import map_items
 from eyespan.guard import tree
-
-from .answers import read_back
+from tests.dialects.native.answers import read_back
 
 
 @pytest.fixture

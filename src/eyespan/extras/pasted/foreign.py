@@ -10,8 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eyespan.dialects.arguments import as_whole, refusal, shown
-from eyespan.selectors import is_area, parse_ranges
+from eyespan import selectors
+from eyespan.dialects.arguments import as_number, as_whole, refusal, shown
+from eyespan.dialects.native.arguments import NAMES, Ask, listed, noted
+from eyespan.errors import BadArguments
+from eyespan.escape import visible
+from eyespan.extras.pasted.loose import loose_ranges
+from eyespan.selectors import Piece, Target, is_area, parse_ranges, write_range
+from eyespan.suggest import nearest
 
 _WORDS = {
     "path": "file path paths filepath filepaths filename filenames absolutepath absolutefilepath relativepath target"
@@ -44,6 +50,122 @@ _WORDS = {
 ROLES = {word: role for role, words in _WORDS.items() for word in words.split()}
 """What the arguments of other tools mean here. `setting`: set where the tool is made; `ignored`: about the call."""
 EMPTY: tuple[Any, ...] = (None, "", [], {})
+_ALIASES = ("file", "path", "paths", "file_path")
+"""Other names of `files` that mean nothing else; they need no note."""
+
+
+# --- calls -----------------------------------------------------------------------------------------------------------
+
+
+def translate_call(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the arguments of a call in native's own names, and notes about those that were translated.
+
+    Raises: BadArguments.
+    """
+    own: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    notes: list[str] = []
+    for name, value in arguments.items():
+        key = plain(name)
+        role = key if key in NAMES else ROLES.get(key, "")
+        role = "files" if role == "path" else role
+        if role not in NAMES:
+            if not role and key != "command":
+                raise _unknown(name)
+            others[name] = value
+        elif value not in EMPTY:
+            if role in own:
+                raise _bad(f'{shown(name)} gives {role} a second time; write {{"{role}": ...}} once')
+            own[role] = value
+            if name != role and name not in _ALIASES:
+                notes.append(f"{visible(name)} as {role}")
+    part, translated = translate_file(others)
+    notes += [visible(name) for name in translated]
+    glob = part.pop("path", None)  # of the others, only a glob gives a path
+    if glob is not None:
+        own["files"] = [_below(one, glob) for one in listed(own.get("files", "."))]
+    if "pattern" in part and "files" not in own:
+        own["files"] = "."
+    if part:
+        own["files"] = [_with_part(item, part) for item in listed(own.get("files"))]
+    return own, notes
+
+
+def _below(directory: Any, glob: str) -> Any:
+    return f"{directory.rstrip('/')}/{glob}" if isinstance(directory, str) and directory not in (".", "./") else glob
+
+
+def _unknown(name: Any) -> BadArguments:
+    similar = nearest(name, NAMES, 1) if isinstance(name, str) else []
+    meant = f" Did you mean {similar[0]}?" if similar else ""
+    return _bad(
+        f"no argument {shown(name)}; there are {', '.join(NAMES[:-1])} and {NAMES[-1]}.{meant} "
+        'Lines, symbols and searches belong to the file: {"files": ["a.py:10-20", "b.py::name", "src?word"]}'
+    )
+
+
+def _with_part(item: Any, part: Mapping[str, Any]) -> Any:
+    """Return a file with the part that other arguments select of it. Raises: BadArguments."""
+    if isinstance(item, str) and item:
+        if part.keys() <= {"pattern"}:
+            return f"{item}?{part['pattern']}"
+        if any(isinstance(one.piece, (selectors.Ranges, selectors.SymbolPiece)) for one in selectors.readings(item)):
+            path = next(one.path for one in selectors.readings(item) if one.piece is not None)
+            other = f"{visible(path)}:{next(iter(part.values()))}"
+            raise _bad(f'{shown(item)} has its own part; ask for one of them, as in {{"files": "{other}"}}')
+        return {"path": item, **part}
+    if isinstance(item, dict) and not any(name in item for name in part):
+        return {**item, **part}
+    raise _bad(f'{shown(item)} has its own {next(iter(part))}; write each file with its lines: "a.py:10-20"')
+
+
+# --- files given as objects ------------------------------------------------------------------------------------------
+
+
+def ask_of(item: Mapping[str, Any]) -> Ask:
+    """Return the target of a file that is given as an object. Raises: BadArguments."""
+    item, names = translate_file(item)
+    path = item.get("path")
+    if not isinstance(path, str) or not path:
+        raise _bad(
+            f'a file given as an object needs a path, as in {{"path": "a.py", "lines": "10-20"}}, not {shown(item)}'
+        )
+    member, revision = item.get("member", ""), item.get("revision", "")
+    if not isinstance(member, str) or not isinstance(revision, str):
+        raise _bad(f"member and revision must be texts, not {shown(item)}")
+    piece, pattern = _piece(item), item.get("pattern", "")
+    if not isinstance(pattern, str) or len(pattern) > selectors.MAX_PATTERN_CHARS or "\n" in pattern:
+        raise _bad(f"a pattern must be a text of one line, not {shown(pattern)}")
+    target = Target(path, piece, member, revision, pattern)
+    found: tuple[Target, ...] = (target,)
+    if piece is not None and not member and not revision and ("@" in path or "!/" in path):
+        found = tuple(dict.fromkeys([target, *selectors.bases(path, piece)]))
+    ask = Ask(selectors.write_target(target), found, is_object=True)
+    return noted(ask, names) if names else ask
+
+
+def _piece(item: Mapping[str, Any]) -> Piece | None:
+    """Return what an object selects: one piece."""
+    if "lines" in item:
+        ranges = parse_ranges(item["lines"])
+        if ranges is None:
+            raise _bad(f'lines must be as in "10-20,40-60", not {shown(item["lines"])}')
+        return selectors.Ranges(ranges)
+    for name, kind in (("pages", selectors.Pages), ("cells", selectors.Cells)):
+        if name in item:
+            span = selectors.parse_span(item[name])
+            if span is None:
+                raise _bad(f'{name} must be as in "3-5", not {shown(item[name])}')
+            return kind(*span)
+    for name in ("symbol", "sheet", "range", "table"):
+        if not isinstance(item.get(name, ""), str):
+            raise _bad(f"a name must be a text, not {shown(item[name])}")
+    if "symbol" in item:
+        return selectors.SymbolPiece(item["symbol"])
+    if "range" in item:
+        return selectors.Area(item.get("sheet", ""), item["range"])
+    named = item.get("sheet") or item.get("table")
+    return selectors.Named(named) if named else None
 
 
 def plain(name: Any) -> str:
@@ -98,8 +220,9 @@ def translate_file(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]
     if isinstance(glob, str):
         base = str(found.get("path") or ".").rstrip("/")
         found["path"] = f"{'' if base == '.' else f'{base}/'}{glob if '/' in glob else f'**/{glob}'}"
-    if "lines" in parts:
-        parts["lines"] = spelled_lines(parts["lines"])
+    for name in ("lines", "pages", "cells"):
+        if name in parts:
+            parts[name] = spelled_lines(parts[name])
     return {**found, **parts}, translated
 
 
@@ -142,10 +265,11 @@ _PLACES = ("first", "last", "count", "head", "tail", "line", "column")
 def spelled_lines(value: Any) -> str:
     """Return ranges as text: "10-20", 10, [10, 20], ["1-2", "5-6"], [[1, 2], [5, 6]], {"start": 1, "end": 2}.
 
-    A text that is no range is returned unchanged. Raises: BadArguments.
+    A text that is no range in any of the usual spellings is returned unchanged. Raises: BadArguments.
     """
     if isinstance(value, str):
-        return value
+        ranges = None if parse_ranges(value) else loose_ranges(value)
+        return value if ranges is None else ",".join(map(write_range, ranges))
     if as_whole(value) is not None:
         return str(as_whole(value))
     if isinstance(value, dict):
@@ -179,22 +303,8 @@ def _spelled_object(value: Mapping[str, Any]) -> str:
     return lines
 
 
-def as_bool(value: Any) -> bool | None:
-    """Return a truth value that may be written as text or a number; None if it is none."""
-    if not isinstance(value, (bool, int, str)):
-        return None
-    return {"true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}.get(str(value).lower())
-
-
-def as_number(value: Any) -> int | None:
-    """Return a whole number that may be written as text; None if it is none."""
-    if isinstance(value, str) and value.strip().lstrip("-").isascii() and value.strip().lstrip("-").isdigit():
-        return int(value) if len(value) < 19 else None
-    return as_whole(value)
-
-
 def _number(value: Any, name: str) -> int:
-    number = as_number(value)
+    number = as_number(value, ("float", "text"))
     if number is None:
         raise _bad(f"the {_ROLES.get(name, name)} must be a whole number, not {shown(value)}; write {_EXAMPLE}")
     return number

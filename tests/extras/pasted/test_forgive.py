@@ -108,12 +108,12 @@ def test_a_path_given_in_an_object_is_respelled(tree):
 def test_an_exact_selector_loads_no_forgiving_module(tree, selector):
     script = (
         "import sys; from eyespan.cli.main import main; status = main(sys.argv[1:]); "
-        "loaded = {name.partition('selectors.')[2] for name in sys.modules if 'eyespan.selectors.' in name}; "
-        "print(status, sorted(loaded - {'globs'}), file=sys.stderr)"
+        "loaded = [name for name in sys.modules if name.startswith('eyespan.extras.pasted.')]; "
+        "print(status, sorted(loaded), file=sys.stderr)"
     )
     ran = subprocess.run([sys.executable, "-c", script, "read", selector], cwd=tree, capture_output=True, text=True)
 
-    assert ran.stderr == "0 []\n"
+    assert ran.stderr == "0 ['eyespan.extras.pasted.plugin']\n"
 
 
 @pytest.mark.parametrize("pasted", ['"src/a.py?line 7"', "src\\a.py?line 7", "`src/a.py?line 7`"])

@@ -1,0 +1,3 @@
+from tests.dialects.native.conftest import call, root, tool
+
+__all__ = ["call", "root", "tool"]
