@@ -145,19 +145,6 @@ def ended(definition: Definition, last: int, signature: str = "") -> Definition:
     )
 
 
-def definition_of(symbol: Symbol, lines_before: int = 0) -> Definition:
-    """Return a symbol as a definition in a text with so many more lines before it."""
-    return Definition(
-        name=symbol.name,
-        kind=symbol.kind,
-        line=symbol.line + lines_before,
-        first=symbol.first + lines_before,
-        last=symbol.last + lines_before,
-        signature=symbol.signature,
-        doubt=symbol.doubt and symbol.doubt + lines_before,
-    )
-
-
 def nested(definitions: list[Definition]) -> list[Definition]:
     """Return definitions in file order, each with its parent; a child that ends after its parent is cut."""
     order = sorted(range(len(definitions)), key=lambda at: (definitions[at].line, -definitions[at].last, at))

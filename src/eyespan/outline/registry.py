@@ -42,12 +42,6 @@ CORE = (
         interpreters=("python", "pypy"),
     ),
     Outliner("markdown", "eyespan.outline.markdown:scan", (".md", ".markdown", ".mdx", ".qmd", ".rmd")),
-    Outliner(
-        "json",
-        "eyespan.outline.json_keys:scan",
-        (".json", ".jsonc", ".json5", ".geojson", ".webmanifest", ".code-workspace"),
-    ),
-    Outliner("yaml", "eyespan.outline.yaml_keys:scan", (".yaml", ".yml", ".clang-format", ".clang-tidy")),
 )
 
 

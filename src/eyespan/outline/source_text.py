@@ -1,9 +1,6 @@
-"""Text of source files: decoding, line numbers, the comment above a definition, spellings on one line."""
+"""Text of source files: decoding, the comment above a definition, spellings on one line."""
 
 from __future__ import annotations
-
-import re
-from bisect import bisect_left
 
 
 def decode_text(data: bytes) -> str:
@@ -14,21 +11,6 @@ def decode_text(data: bytes) -> str:
     if encoding is not None:
         return data[len(encoding.bom) :].decode(encoding.name, "replace")
     return data.decode("utf-8-sig", "replace")
-
-
-class LineNumbers:
-    """The line of each character of a text; a line ends at a line feed only."""
-
-    __slots__ = ("_ends", "last")
-
-    def __init__(self, text: str) -> None:
-        self._ends = [match.start() for match in re.finditer("\n", text)]
-        self.last = len(self._ends) + (not text.endswith("\n") or not text)
-        """The last line that is not the empty one after a final line feed."""
-
-    def at(self, offset: int) -> int:
-        """Return the line of the character at `offset`."""
-        return bisect_left(self._ends, offset) + 1
 
 
 def comment_start(lines: list[str], top: int, floor: int = 0, prefixes: tuple[str, ...] = ("#",)) -> int:

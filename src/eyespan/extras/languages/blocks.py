@@ -12,8 +12,9 @@ from dataclasses import replace
 
 from eyespan.extras.languages.alignment import Alignment
 from eyespan.extras.languages.block_rules import RULES
+from eyespan.extras.languages.line_numbers import LineNumbers
 from eyespan.outline.model import TYPE_KINDS, Definition, Outline, build_outline, nested, shortened
-from eyespan.outline.source_text import LineNumbers, comment_start, decode_text, squeeze
+from eyespan.outline.source_text import comment_start, decode_text, squeeze
 
 SIGNATURE_CHARS = 160
 HEADER_CHARS = 3000

@@ -10,8 +10,9 @@ import re
 
 from eyespan.errors import Missing
 from eyespan.extras.languages import grammars
-from eyespan.outline.model import Definition, Outline, build_outline, definition_of, ended, nested, shortened
-from eyespan.outline.source_text import LineNumbers, decode_text
+from eyespan.extras.languages.line_numbers import LineNumbers
+from eyespan.outline.model import Definition, Outline, Symbol, build_outline, ended, nested, shortened
+from eyespan.outline.source_text import decode_text
 
 MAX_XML_DEPTH = 4
 MAX_ELEMENTS = 20_000
@@ -52,7 +53,7 @@ def _script_definitions(text: str, start: int, end: int, language: str) -> tuple
     """Return the definitions of a script, in the lines of the whole file. Raises: Missing."""
     before = text.count("\n", 0, start)
     found = grammars.scan(text[start:end].encode("utf-8", "replace"), language)
-    return [definition_of(one, before) for one in found.symbols], found.is_complete
+    return [_definition_of(one, before) for one in found.symbols], found.is_complete
 
 
 class _Elements:
@@ -146,3 +147,16 @@ def _script_language(attributes: str) -> str:
     if re.search(r"""lang\s*=\s*["']?tsx""", attributes):
         return "tsx"
     return "typescript" if re.search(r"""lang\s*=\s*["']?(?:ts|typescript)\b""", attributes) else "javascript"
+
+
+def _definition_of(symbol: Symbol, lines_before: int = 0) -> Definition:
+    """Return a symbol as a definition in a text with so many more lines before it."""
+    return Definition(
+        name=symbol.name,
+        kind=symbol.kind,
+        line=symbol.line + lines_before,
+        first=symbol.first + lines_before,
+        last=symbol.last + lines_before,
+        signature=symbol.signature,
+        doubt=symbol.doubt and symbol.doubt + lines_before,
+    )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from eyespan.extras.languages.line_numbers import LineNumbers
 from eyespan.outline.model import Definition, Nesting, Outline, build_outline, shortened
-from eyespan.outline.source_text import LineNumbers, comment_start, decode_text
+from eyespan.outline.source_text import comment_start, decode_text
 
 SIGNATURE_CHARS = 100
 

@@ -45,6 +45,8 @@ def _row(
 
 
 OUTLINERS = (
+    _row("json", "json_keys", ".json .jsonc .json5 .geojson .webmanifest .code-workspace"),
+    _row("yaml", "yaml_keys", ".yaml .yml .clang-format .clang-tidy"),
     _row("toml", "sections", ".toml", names="pipfile cargo.lock poetry.lock uv.lock"),
     _row(
         "ini",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from eyespan.extras.languages.line_numbers import LineNumbers
 from eyespan.outline.model import Definition, Outline, build_outline, ended, shortened
-from eyespan.outline.source_text import LineNumbers, decode_text
+from eyespan.outline.source_text import decode_text
 
 MAX_DEPTH = 2
 """Keys with more keys around them are not listed."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from .symbol_checks import outline
+from tests.outline.symbol_checks import outline
 
 
 @pytest.mark.parametrize(
