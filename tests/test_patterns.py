@@ -142,12 +142,17 @@ def test_patterns_that_match_in_several_ways_are_recognised(pattern, is_slow):
 
 
 def patterns_of(module):
-    """Return the patterns of a module: those that it compiles, and those that its functions use directly."""
-    made = [value.pattern for value in vars(module).values() if isinstance(value, re.Pattern)]
+    """Return the patterns of a module: those that it compiles, at once or on first use, and those of its functions."""
+    values = [value() if is_compiled_late(value) else value for value in vars(module).values()]
+    made = [value.pattern for value in values if isinstance(value, re.Pattern)]
     tree = ast.parse(Path(module.__file__).read_bytes())
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
     used = [node.args[0].value for node in calls if isinstance(node.args[0], ast.Constant) and is_of_re(node.func)]
     return {text for text in [*made, *used] if isinstance(text, (str, bytes))}
+
+
+def is_compiled_late(value) -> bool:
+    return hasattr(value, "cache_info") and value.__annotations__.get("return", "").startswith("re.Pattern")
 
 
 def is_of_re(function) -> bool:

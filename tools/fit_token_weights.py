@@ -132,9 +132,9 @@ def main() -> None:
     if not options.measure:
         pieces: Counter[str] = Counter()
         for _, text in texts(options.directory):
-            pieces.update(model.PIECES.findall(text))
+            pieces.update(model.piece_pattern().findall(text))
         for text in generated():
-            pieces.update(model.PIECES.findall(text))
+            pieces.update(model.piece_pattern().findall(text))
         weights = fitted(pieces, count)
         if options.write:
             (HERE / "src/eyespan.tokens.bin").write_bytes(zlib.compress(weights, 9))

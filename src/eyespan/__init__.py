@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.context import CallContext
     from eyespan.errors import ReadError
-    from eyespan.extras.bulk import Record
+    from eyespan.extras.bulk.record import Record
     from eyespan.model import DocumentContent, ImageContent, Reply, ReplyError, TextContent, ToolSpec
     from eyespan.policy import Policy
     from eyespan.tool import Tool
@@ -44,7 +44,7 @@ _MODULES = {
     "CallContext": "eyespan.context",
     "Policy": "eyespan.policy",
     "ReadError": "eyespan.errors",
-    "Record": "eyespan.extras.bulk",
+    "Record": "eyespan.extras.bulk.record",
     "Tool": "eyespan.tool",
     "Workspace": "eyespan.workspace",
     "check_edit": "eyespan.workspace",

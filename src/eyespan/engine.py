@@ -144,7 +144,11 @@ class Engine:
         Raises: ReadError.
         """
         call = context or CallContext(self.deadline_seconds)
-        return _by_either_name(request.path, lambda path: self._open(replace(request, path=path), call))
+
+        def open_by(path: str) -> Opened:
+            return self._open(request if path == request.path else replace(request, path=path), call)
+
+        return _by_either_name(request.path, open_by)
 
     def read(self, request: ReadRequest, context: CallContext | None = None) -> Document:
         """Read the requested part of a file: open, read, close.

@@ -67,7 +67,7 @@ def is_valid(text: str) -> bool:
 
 def valid_text(text: str) -> str:
     """Return the text with lone surrogates, as in names of other encodings, written as escapes."""
-    return text if is_valid(text) else text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text if text.isascii() or is_valid(text) else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 _BYTE_ESCAPE = "\\udc"
@@ -111,6 +111,8 @@ def named_path(text: str) -> str:
 
 def valid_tree(value: Any) -> Any:
     """Return a JSON value with `valid_text` applied to every string in it."""
+    if value is None or isinstance(value, (int, float)):
+        return value
     if isinstance(value, str):
         return valid_text(value)
     if isinstance(value, dict):

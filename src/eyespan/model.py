@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, Literal
 
 from eyespan import tokens
@@ -351,7 +352,7 @@ class ReplyError:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reply:
     """One answer of a tool; replies compare by value."""
 
@@ -368,7 +369,7 @@ class Reply:
     def is_error(self) -> bool:
         return self.error is not None
 
-    @property
+    @cached_property
     def facts(self) -> dict[str, Any]:
         """Return counts about the answer and the file, under the same names in every dialect.
 

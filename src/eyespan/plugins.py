@@ -82,6 +82,7 @@ def own(constant: str) -> tuple[Any, ...]:
     return tuple([getattr(module, constant) for module in modules if hasattr(module, constant)])
 
 
+@cache
 def load(reference: str) -> Any:
     """Return the object that `module:name` refers to. Raises: ImportError, AttributeError, what the module raises."""
     module, _, name = reference.partition(":")

@@ -17,6 +17,7 @@ import re
 import zlib
 from bisect import bisect_left
 from collections import Counter
+from functools import cache
 
 from eyespan._native import weigh_words
 
@@ -46,10 +47,16 @@ _LETTERS = (  # outside ASCII: without spaces, signs and symbols, with the marks
     "\U00020000-\U0003ffff"
 )
 _ENDING = "(?:'(?:[sStTmMdD]|[rR][eE]|[vV][eE]|[lL][lL]))?"
-PIECES = re.compile(
-    f"[^\r\nA-Za-z0-9{_LETTERS}]?(?:[A-Z{_LETTERS}]*[a-z{_LETTERS}]+|[A-Z{_LETTERS}]+){_ENDING}"
-    rf"|[0-9]{{1,3}}| ?[^\sA-Za-z0-9{_LETTERS}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
+
+
+@cache
+def piece_pattern() -> re.Pattern[str]:
+    """Return the pattern of a piece. To compile it takes 8 ms, and most texts do not need it."""
+    return re.compile(
+        f"[^\r\nA-Za-z0-9{_LETTERS}]?(?:[A-Z{_LETTERS}]*[a-z{_LETTERS}]+|[A-Z{_LETTERS}]+){_ENDING}"
+        rf"|[0-9]{{1,3}}| ?[^\sA-Za-z0-9{_LETTERS}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    )
+
 
 # --- the weights ------------------------------------------------------------------------------------------------------
 
@@ -74,10 +81,14 @@ SIZE = GROUPS + 32768
 
 _RUNS = re.compile("[\0-\x7f]{9,}|.", re.DOTALL)
 """Beside other characters, a long run of ASCII blanks or signs has the weights that it has alone."""
-_COMMON = re.compile(
-    "[\0-\u024f\u0370-\u052f\u0590-\u06ff\u0900-\u097f\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]"
-)
-"""Letters of scripts with weights for pairs; the others are so rare that each is some tokens."""
+
+
+@cache
+def _common_letters() -> re.Pattern[str]:
+    """Return a pattern of the letters with weights for pairs; the others are so rare that each is some tokens."""
+    return re.compile(
+        "[\0-\u024f\u0370-\u052f\u0590-\u06ff\u0900-\u097f\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]"
+    )
 
 
 def places(piece: str) -> list[int]:
@@ -104,14 +115,14 @@ def places(piece: str) -> list[int]:
     before = 0 if lead == "^" else 1 if lead == " " else 2
     if not body.isascii():
         numbers = [OTHER_WORDS + (before * _CASES + case) * (_OTHER_LENGTHS + 1) + min(length, _OTHER_LENGTHS)]
-        last = lead
+        last, common = lead, _common_letters()
         for char in body.lower() + "$":
             if char != "$":
                 numbers.append(BLOCKS + (ord(char) >> 7 & 2047))
-            if _COMMON.match(char):
+            if common.match(char):
                 if char != "$":
                     numbers.append(OTHER_PAIRS + (ord(char) * 0x9E5 & 2047))
-                if _COMMON.match(last):
+                if common.match(last):
                     numbers.append(OTHER_PAIRS + (ord(last) * 0x51B + ord(char) * 0x7A3 & 2047))
             last = char
         return numbers
@@ -223,12 +234,12 @@ def _blocks(text: str) -> list[str]:
 def _total(text: str) -> int:
     """Return the cost of a text in parts of a token."""
     if len(text) <= _LONG_CHARS:
-        return _count_pieces(PIECES.findall(text), _remembered)
+        return _count_pieces(piece_pattern().findall(text), _remembered)
     # Strings that stay, between so many that are freed, would keep the memory of the others from being returned.
     remembered: dict[str, int] = {}
     total = 0
     pieces: list[str] = []
-    for match in PIECES.finditer(text):
+    for match in piece_pattern().finditer(text):
         pieces.append(match.group())
         if len(pieces) == _BATCH:
             total += _count_pieces(pieces, remembered)

@@ -79,8 +79,8 @@ class Tool:
         dialect = self.dialect
         if not dialect.host.acts:
             return self._run_dialect(arguments, context)
-        settled = plugins.load(plugins.own("SETTLED")[0])
         run = partial(self._run_dialect, context=context)
+        settled = plugins.load(plugins.own("SETTLED")[0])
         reply: Reply = settled(dialect, arguments, run, partial(self._structure, context=context))
         return reply
 
@@ -217,11 +217,11 @@ async def _in_own_thread(work: Callable[[], Reply]) -> Reply:
 
 def _with_valid_text(reply: Reply) -> Reply:
     """Return the reply with every string in valid UTF-8: one lone surrogate breaks a JSON server."""
-    return replace(
-        reply,
-        content=tuple([TextContent(valid_text(b.text)) if type(b) is TextContent else b for b in reply.content]),
-        structured=valid_tree(reply.structured),
-        error=reply.error and ReplyError(reply.error.code, valid_text(reply.error.message)),
-        notes=tuple(map(valid_text, reply.notes)),
-        measures=valid_tree(reply.measures),
+    valid = Reply(
+        tuple([TextContent(valid_text(b.text)) if type(b) is TextContent else b for b in reply.content]),
+        valid_tree(reply.structured),
+        reply.error and ReplyError(reply.error.code, valid_text(reply.error.message)),
+        tuple(map(valid_text, reply.notes)),
+        valid_tree(reply.measures),
     )
+    return reply if valid == reply else valid  # what was counted of a reply stays with it

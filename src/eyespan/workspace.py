@@ -22,7 +22,7 @@ from eyespan.tool import Tool, Toolset
 
 if TYPE_CHECKING:
     from eyespan.config import Config
-    from eyespan.extras.bulk import Record
+    from eyespan.extras.bulk.record import Record
 
 
 HOST = "host"

@@ -23,7 +23,7 @@ from queue import Empty, Queue
 from typing import Any
 
 from eyespan.dialects.base import Dialect
-from eyespan.extras.subscriptions import STREAM_KEY
+from eyespan.extras.subscriptions.polling import STREAM_KEY
 from eyespan.model import DocumentContent, ImageContent, Reply, ReplyError, TextContent, ToolSpec
 from eyespan.server import ServeOptions, mcp_names, serve, stdio
 from eyespan.server.service import Service

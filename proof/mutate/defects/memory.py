@@ -246,8 +246,8 @@ DEFECTS = (
     Defect(
         name="a server without memory for a thread stops",
         file=f"{SRC}/server/threads.py",
-        old="            except RuntimeError:  # no memory for a thread:",
-        new="            except ZeroDivisionError:  # no memory for a thread:",
+        old="            except RuntimeError:  # no memory for a thread",
+        new="            except ZeroDivisionError:  # no memory for a thread",
         tests="tests/server/test_stdio.py -k another_thread",
     ),
     Defect(

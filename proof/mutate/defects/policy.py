@@ -221,14 +221,14 @@ DEFECTS = (
     ),
     Defect(
         name="the path inside a repository is not judged",
-        file=f"{SRC}/extras/git/__init__.py",
+        file=f"{SRC}/extras/git/at_revision.py",
         old="for spelling in (inner, *holder.paths_of(inner)):",
         new="for spelling in ():",
         tests=f"{EVERYWHERE} -k revision",
     ),
     Defect(
         name="the working tree of a repository is not judged",
-        file=f"{SRC}/extras/git/__init__.py",
+        file=f"{SRC}/extras/git/at_revision.py",
         old="for spelling in (inner, *holder.paths_of(inner)):",
         new="for spelling in (inner,):",
         tests=f"{EVERYWHERE} -k 'working_tree'",

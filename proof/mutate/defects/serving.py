@@ -423,14 +423,14 @@ DEFECTS = (
     # --- subscriptions ---
     Defect(
         name="a change is reported again and again",
-        file=f"{SRC}/extras/subscriptions/__init__.py",
+        file=f"{SRC}/extras/subscriptions/polling.py",
         old="                self._versions[key] = version\n",
         new="                pass\n",
         tests="tests/extras/subscriptions -k reported_once",
     ),
     Defect(
         name="a subscription that ended is reported",
-        file=f"{SRC}/extras/subscriptions/__init__.py",
+        file=f"{SRC}/extras/subscriptions/polling.py",
         old='            self._versions.pop((None, str(params.get("uri"))), None)\n',
         new="            pass\n",
         tests="tests/extras/subscriptions -k ended",

@@ -13,6 +13,7 @@ import codecs
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from eyespan import errors, kinds
@@ -333,14 +334,10 @@ class TableDialect(Dialect):
 
     def plan(self, call: Call, path: str) -> ReadRequest:
         """Return what to read for these arguments."""
-        limits = self.read_limits
-        if self.line_chars is not None:
-            chars = self.line_chars
-            limits = replace(limits, max_line_bytes=4 * (chars + 2), max_line_chars=chars)
         return ReadRequest(
             path,
             selection=call.selection,
-            limits=limits,
+            limits=self._limits,
             text_rule=self.text_rule,
             documents=self.documents,
             refuses=self.refuses,
@@ -350,6 +347,12 @@ class TableDialect(Dialect):
             total=self.total,
             counts_cut_chars=self.counts_cut_chars,
         )
+
+    @cached_property
+    def _limits(self) -> Limits:
+        if (chars := self.line_chars) is None:
+            return self.read_limits
+        return replace(self.read_limits, max_line_bytes=4 * (chars + 2), max_line_chars=chars)
 
     def opened(self, request: ReadRequest, engine: Engine, context: CallContext) -> Opened:
         """Open the file. Raises: ReadError."""

@@ -1,15 +1,16 @@
 """The threads of the stdio server, which answer the requests that read files.
 
 One thread reads messages. Each request that reads files waits for one of a few threads, so a slow read blocks neither a
-ping nor its own cancellation. A thread ends when no request waits.
+ping nor its own cancellation. A thread starts when all others are busy, and then stays: to start one takes as long as
+to answer a small read.
 """
 
 from __future__ import annotations
 
 import time
 from _thread import allocate_lock, start_new_thread
-from collections import deque
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import Protocol
 
 from eyespan.context import CallContext, WouldBlock
@@ -63,9 +64,11 @@ class RequestThreads:
         self._source = source
         self._lock = allocate_lock()
         self._threads = 0
+        self._unanswered = 0
+        """Requests that wait for one of these threads, or have one."""
         self._blocked = 0
         """Requests that wait for a file system, each in a thread that does not count towards MAX_THREADS."""
-        self._waiting: deque[Request] = deque()
+        self._waiting: SimpleQueue[Request] = SimpleQueue()
         self.held_bytes = 0
         """The memory of the messages of all requests."""
 
@@ -73,35 +76,39 @@ class RequestThreads:
         """Run until the input ends and every request is answered."""
         while (request := self._source.read_request()) is not None:
             self.add(request)
-        while (self._threads or self._blocked) and not self._source.is_broken:
+        while (self._unanswered or self._blocked) and not self._source.is_broken:
             time.sleep(0.002)
 
     def add(self, request: Request) -> None:
         """Have a request answered; refuse it if too many wait."""
         with self._lock:
             is_full = bool(self.held_bytes) and self.held_bytes + request.size_bytes > MAX_HELD_BYTES
-            is_full = is_full or len(self._waiting) >= MAX_WAITING
+            is_full = is_full or self._waiting.qsize() >= MAX_WAITING
+            needs_thread = not is_full and self._unanswered >= self._threads < MAX_THREADS
+            self._threads += needs_thread
             if not is_full:
                 self.held_bytes += request.size_bytes
-                self._waiting.append(request)
-            needs_thread = not is_full and self._threads < MAX_THREADS
-            self._threads += needs_thread
+                self._unanswered += 1
+                self._waiting.put(request)
         if is_full:
             self._source.fail_request(request, RpcError(mcp_names.BUSY, "too many calls are waiting; try again later"))
         elif needs_thread:
             try:
                 start_new_thread(self._answer_waiting, ())
-            except RuntimeError:  # no memory for a thread: this one answers first, and then reads on
-                self._answer_waiting()
+            except RuntimeError:  # no memory for a thread
+                with self._lock:
+                    self._threads -= 1
+                if not self._threads:  # this one answers first, and then reads on
+                    self._answer_next()
 
     def _answer_waiting(self) -> None:
         while True:
-            with self._lock:
-                if not self._waiting:
-                    self._threads -= 1
-                    return
-                request = self._waiting.popleft()
-            self.answer(request)
+            self._answer_next()
+
+    def _answer_next(self) -> None:
+        self.answer(self._waiting.get())
+        with self._lock:
+            self._unanswered -= 1
 
     def answer(self, request: Request) -> None:
         """Answer a request, in another thread if it has to wait for a file system; whatever happens, it is answered."""

@@ -17,8 +17,10 @@ import pytest
 from eyespan import CallContext, Policy, Workspace
 from eyespan.cli.main import main
 from eyespan.errors import Cancelled, TimedOut
-from eyespan.extras.bulk import SCHEMA, Record, pool, read_many, reading
+from eyespan.extras.bulk import pool, reading
 from eyespan.extras.bulk.export import export_lines, export_table
+from eyespan.extras.bulk.pool import read_many
+from eyespan.extras.bulk.record import SCHEMA, Record
 from eyespan.extras.bulk.walk import find_files
 from eyespan.guard import Guard, listing
 from eyespan.guard import tree as tree_walk

@@ -7,7 +7,7 @@ import pytest
 
 from eyespan import Workspace
 from eyespan.dialects import dialect_names
-from eyespan.extras.hosts import to_anthropic, to_gemini, to_openai
+from eyespan.hosts import to_anthropic, to_gemini, to_openai
 
 ANTHROPIC_REFUSES = {"oneOf", "allOf", "anyOf"}
 """Keywords that the Messages API refuses at the top of a schema."""

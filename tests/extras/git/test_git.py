@@ -27,7 +27,8 @@ from eyespan.errors import (
     TimedOut,
     Unreadable,
 )
-from eyespan.extras.git import open_at, packs
+from eyespan.extras.git import packs
+from eyespan.extras.git.at_revision import open_at
 from eyespan.guard import Guard
 from eyespan.model import Lines, ReadRequest, Tail
 from tests.sizes import size

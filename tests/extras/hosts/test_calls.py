@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from eyespan.extras.hosts import afrom_tool_call, afrom_tool_calls, from_tool_call, from_tool_calls
+from eyespan.hosts import afrom_tool_call, afrom_tool_calls, from_tool_call, from_tool_calls
 
 from .samples import PDF_BASE64, PNG_BASE64
 

@@ -3,8 +3,8 @@
 import pytest
 
 from eyespan.dialects import dialect_names
-from eyespan.extras.hosts import from_tool_call, to_anthropic, to_mcp, to_openai
 from eyespan.extras.hosts.schemas import anthropic_strict, openai_strict
+from eyespan.hosts import from_tool_call, to_anthropic, to_mcp, to_openai
 
 
 @pytest.mark.parametrize("name", dialect_names())

@@ -19,7 +19,7 @@ from openai.types.responses.response_input_param import FunctionCallOutput
 from pydantic import TypeAdapter
 
 from eyespan.dialects import dialect_names
-from eyespan.extras.hosts import from_tool_call, from_tool_calls, to_anthropic, to_openai
+from eyespan.hosts import from_tool_call, from_tool_calls, to_anthropic, to_openai
 
 from .fakes import Call, FakeAnthropic, FakeOpenAI
 from .test_calls import anthropic, chat, responses

@@ -7,8 +7,8 @@ import pytest
 from eyespan import Workspace
 from eyespan.context import CallContext
 from eyespan.errors import TimedOut
-from eyespan.extras import subscriptions
-from eyespan.extras.subscriptions import MAX_SUBSCRIPTIONS, Subscriptions
+from eyespan.extras.subscriptions import polling
+from eyespan.extras.subscriptions.polling import MAX_SUBSCRIPTIONS, Subscriptions
 from eyespan.server.mcp_names import METHOD_NOT_FOUND, RpcError
 from eyespan.server.service import Service
 from eyespan.server.session import Session
@@ -124,7 +124,7 @@ def test_a_file_system_that_does_not_answer_is_no_change(watched, monkeypatch):
 
 
 def test_a_subscription_that_ended_is_silent_and_ends_the_thread(watched, tree, monkeypatch):
-    monkeypatch.setattr(subscriptions, "SECONDS", 0)
+    monkeypatch.setattr(polling, "SECONDS", 0)
     watched.subscribe(HELLO)
     watched.listen(1, HELLO)
     watched.sent.clear()

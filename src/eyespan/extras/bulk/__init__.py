@@ -9,10 +9,3 @@ pool     many files in several processes or threads, with a bound on what is in 
 worker   one of these processes
 export   records to a file that a later run continues
 """
-
-from __future__ import annotations
-
-from eyespan.extras.bulk.pool import MIN_TOKENS, read_many
-from eyespan.extras.bulk.record import SCHEMA, SCHEMA_VERSION, Record
-
-__all__ = ["MIN_TOKENS", "SCHEMA", "SCHEMA_VERSION", "Record", "read_many"]

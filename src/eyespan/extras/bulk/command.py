@@ -76,8 +76,8 @@ def add_options(parser: Parser) -> None:
 
 def main(arguments: Arguments) -> int:
     """Write the records. Returns 1 if the output cannot be written."""
-    from eyespan.extras.bulk import MIN_TOKENS
     from eyespan.extras.bulk.export import export_lines, export_table, write_lines
+    from eyespan.extras.bulk.pool import MIN_TOKENS
     from eyespan.extras.bulk.reading import MAX_BYTES, Options
 
     values = arguments.values

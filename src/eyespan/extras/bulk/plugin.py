@@ -7,5 +7,5 @@ from eyespan.plugins import Command
 COMMANDS = {
     "export": Command("TARGET...", "read many files into records, for retrieval", "eyespan.extras.bulk.command")
 }
-READ_MANY = "eyespan.extras.bulk:read_many"
+READ_MANY = "eyespan.extras.bulk.pool:read_many"
 DEPENDENCIES = {"duckdb": ("tables", "Parquet files"), "ray": ("ray", "bulk reading on Ray Data")}

@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-REVISIONS = "eyespan.extras.git:open_at"
+REVISIONS = "eyespan.extras.git.at_revision:open_at"
 DIFFERENCE = "eyespan.extras.git.differences:difference"

@@ -9,7 +9,10 @@ from dataclasses import asdict
 from typing import Any
 
 from eyespan.cli.options import Arguments, Parser, UsageError, one_of
-from eyespan.extras.hosts import to_anthropic, to_gemini, to_mcp, to_openai
+from eyespan.extras.hosts.anthropic import to_anthropic
+from eyespan.extras.hosts.gemini_api import to_gemini
+from eyespan.extras.hosts.mcp import to_mcp
+from eyespan.extras.hosts.openai import to_openai
 from eyespan.tool import Tool
 from eyespan.workspace import Workspace
 

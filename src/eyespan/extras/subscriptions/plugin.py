@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-SUBSCRIPTIONS = "eyespan.extras.subscriptions:Subscriptions"
+SUBSCRIPTIONS = "eyespan.extras.subscriptions.polling:Subscriptions"
