@@ -25,8 +25,10 @@ from hypothesis import strategies as st
 
 from eyespan import Policy, Workspace
 from eyespan.context import CallContext
-from eyespan.dialects import dialect_names, resource
+from eyespan.dialects import dialect_names
+from eyespan.dialects.table import uri_of
 from eyespan.errors import PolicyDenied, ReadError
+from eyespan.extras.resources import resource
 from eyespan.model import ReadRequest
 from eyespan.policy.spellings import BACKUP_SUFFIXES, COMPRESSION_SUFFIXES, fold
 from tests.sizes import examples
@@ -174,7 +176,7 @@ def test_no_source_reaches_a_denied_file(names):
         for name in [*names, *[f"{name}.gz" for name in names], *tree.links]:
             assert read(workspace, name).startswith("denied"), name
             with pytest.raises(PolicyDenied):
-                resource.read(workspace.engine, workspace.roots, resource.uri_of(name), CallContext())
+                resource.read(workspace.engine, workspace.roots, uri_of(name), CallContext())
             for dialect, argument in DIALECTS.items():
                 path = os.path.join(tree.root, name) if dialect in ("codex", "claude") else name
                 reply = workspace.tool(dialect).call({argument: path})

@@ -23,7 +23,8 @@ from queue import Empty, Queue
 from typing import Any
 
 from eyespan.dialects.base import Dialect
-from eyespan.extras.subscriptions.polling import STREAM_KEY
+from eyespan.extras.resources.handlers import RESOURCE_TEMPLATE
+from eyespan.extras.resources.polling import STREAM_KEY
 from eyespan.model import DocumentContent, ImageContent, Reply, ReplyError, TextContent, ToolSpec
 from eyespan.server import ServeOptions, mcp_names, serve, stdio
 from eyespan.server.service import Service
@@ -107,7 +108,7 @@ class FixtureService(Service):
 
     def _complete_any(self, params: Any, caller: str, context: Any) -> dict[str, Any]:
         """Complete paths for every argument, since the suite asks for the argument of a prompt."""
-        ref = {"type": "ref/resource", "uri": mcp_names.RESOURCE_TEMPLATE}
+        ref = {"type": "ref/resource", "uri": RESOURCE_TEMPLATE}
         return self.resources.complete({"ref": ref, "argument": {"name": "path", "value": "s"}}, caller, context)
 
 

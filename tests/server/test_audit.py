@@ -10,8 +10,8 @@ import threading
 
 import pytest
 
+from eyespan.extras.resources.handlers import RESOURCE_TEMPLATE
 from eyespan.server.audit import Audit
-from eyespan.server.mcp_names import RESOURCE_TEMPLATE
 
 from .clients import SERVE
 

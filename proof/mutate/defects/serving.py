@@ -423,17 +423,17 @@ DEFECTS = (
     # --- subscriptions ---
     Defect(
         name="a change is reported again and again",
-        file=f"{SRC}/extras/subscriptions/polling.py",
+        file=f"{SRC}/extras/resources/polling.py",
         old="                self._versions[key] = version\n",
         new="                pass\n",
-        tests="tests/extras/subscriptions -k reported_once",
+        tests="tests/extras/resources -k reported_once",
     ),
     Defect(
         name="a subscription that ended is reported",
-        file=f"{SRC}/extras/subscriptions/polling.py",
+        file=f"{SRC}/extras/resources/polling.py",
         old='            self._versions.pop((None, str(params.get("uri"))), None)\n',
         new="            pass\n",
-        tests="tests/extras/subscriptions -k ended",
+        tests="tests/extras/resources -k ended",
     ),
     # --- the memory of requests ---
     Defect(

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
+from urllib.parse import quote_from_bytes
 
 from eyespan import errors, kinds
 from eyespan.context import CallContext
@@ -23,7 +24,6 @@ from eyespan.dialects.base import CHANGED_DOCUMENT, Admit, Dialect, text_notes
 from eyespan.dialects.error_texts import Platform, error_text
 from eyespan.dialects.opened_lines import OpenedLines
 from eyespan.dialects.rendering import charge_text, rendered
-from eyespan.dialects.resource import uri_of
 from eyespan.engine import Engine
 from eyespan.errors import ReadError
 from eyespan.escape import is_valid, written_path
@@ -100,6 +100,11 @@ def normal_path(path: str, roots: Sequence[Root]) -> str:
 def as_asked(path: str) -> str:
     """Return a path for a selector: as it was asked for, or with escapes if it is not Unicode."""
     return path if is_valid(path) else written_path(path)
+
+
+def uri_of(path: str) -> str:
+    """Return the URI of a path."""
+    return "file:///" + quote_from_bytes(os.fsencode(path.lstrip("/")))
 
 
 def media_block(document: Document, engine: Engine, media_type: str | None = None) -> ImageContent | DocumentContent:

@@ -10,7 +10,7 @@ hosts       adapters for model APIs and agent frameworks
 git         files of revisions, and differences between them
 pasted      what other programs print, read as places in files
 operations  the state of an installation: doctor, audit, completions, manual
-subscriptions  notifications of the server over stdio about files that change
+resources   files as MCP resources, and notifications over stdio when they change
 
 The core imports none of them; `eyespan.plugins` finds their rows by name. They import each other only through it.
 """

@@ -3,7 +3,6 @@
     serve_options  the settings of a server
     mcp_names      codes, revisions and keys of MCP; `RpcError`
     service        the tools of one caller; knows no transport
-    resources      files as resources, of one caller
     session        one connection: the revision in use, results of requests
     stdio          the server for one host, on the standard library alone
     threads        the threads of that server

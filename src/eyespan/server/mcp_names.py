@@ -49,7 +49,6 @@ TTL_MS = {
 """The time for which a client may cache a result (2026-07-28). Files change; lists stay while a server runs."""
 
 CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "completions": {}}
-RESOURCE_TEMPLATE = "file:///{+path}{?start,limit}"
 
 
 class RpcError(Exception):

@@ -1,4 +1,4 @@
-"""The tools and resources of one caller, over one workspace. No transport, no threads.
+"""The tools of one caller, over one workspace. No transport, no threads.
 
 Results are plain dicts. Bytes in them stand for base64 text, which the transports write. The stdio server and the HTTP
 server both answer from here.
@@ -9,20 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from eyespan import plugins
 from eyespan.context import CallContext
 from eyespan.dialects import dialect_class
 from eyespan.errors import ReadError
 from eyespan.escape import valid_text
 from eyespan.model import Content, DocumentContent, ImageContent, Reply, ReplyError, TextContent
 from eyespan.recorder import Recorder, facts, watched
+from eyespan.server import json_messages
 from eyespan.server.audit_trail import AuditLog, AuditTrail
 from eyespan.server.definitions import definition
 from eyespan.server.mcp_names import INVALID_PARAMS, RpcError
-from eyespan.server.resources import TEMPLATE, Resources, charge_json
 from eyespan.server.serve_options import DEFAULT_DIALECT, ServeOptions
 from eyespan.tool import Tool
 from eyespan.workspace import HOST, Workspace
 
+Handler = Callable[[Mapping[str, Any], str, CallContext], dict[str, Any]]
+"""Answers one method: `(params, caller, context) -> result`. Raises: RpcError; WouldBlock, if it may not block."""
 PLAIN = ServeOptions(max_answer_tokens=0)
 """Of a caller who names none: the answers of the dialects as they are."""
 _CONTENT_KEYS = frozenset(("text", "content", "base64"))
@@ -44,7 +47,7 @@ class Service:
         """Make the tools of `dialects`, or of those of the options. Raises: what `Workspace.tool` raises."""
         self.workspace = workspace
         self.trail = AuditTrail(audit, is_required=options.audit_required)
-        self.resources = Resources(workspace, self.trail, max_result_bytes)
+        self.resources = plugins.load(plugins.own("RESOURCES")[0])(workspace, self.trail, max_result_bytes)
         self._is_data = options.structured
         self._max_result_bytes = max_result_bytes
         names = tuple(dict.fromkeys(dialects or options.dialects)) or (DEFAULT_DIALECT,)
@@ -70,20 +73,12 @@ class Service:
         """Return True if a tool leaves out what it has shown, so that only one conversation may use it."""
         return any(getattr(tool.dialect, "remembers", False) for _, tool in self._listed)
 
-    def handler(self, method: str) -> Callable[[Mapping[str, Any], str, CallContext], dict[str, Any]]:
-        """Return the handler of a method: `(params, caller, context) -> result`. Raises: KeyError.
-
-        Handlers raise RpcError, and WouldBlock if the context may not block.
-        """
+    def handler(self, method: str) -> Handler:
+        """Return the handler of a method. Raises: KeyError."""
         if method == "tools/call":
             return self._call_tool
-        return {
-            "tools/list": self._list_tools,
-            "resources/list": lambda params, caller, context: {"resources": []},
-            "resources/templates/list": lambda params, caller, context: {"resourceTemplates": [TEMPLATE]},
-            "resources/read": self.resources.read,
-            "completion/complete": self.resources.complete,
-        }[method]
+        handlers: Mapping[str, Handler] = {"tools/list": self._list_tools, **self.resources.handlers}
+        return handlers[method]
 
     def _list_tools(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
         return {"tools": [definition(name, tool, is_data=self._is_data) for name, tool in self._listed]}
@@ -235,3 +230,9 @@ def _instructions(workspace: Workspace, listed: Sequence[tuple[str, Tool]]) -> s
 def _short(text: str, max_chars: int, instead: str) -> str:
     """Return a part of the instructions, of which a host may cut off the end."""
     return text if len(text) <= max_chars else instead
+
+
+def charge_json(result: dict[str, Any], context: CallContext) -> None:
+    """Pay for the JSON of a result, until it was sent. Raises: TooMuchMemory, Cancelled, TimedOut."""
+    if context.memory.is_held and (size_bytes := json_messages.large_bytes(result)):
+        context.charge(size_bytes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from eyespan.context import CallContext
@@ -26,9 +26,7 @@ from eyespan.server.mcp_names import (
 )
 
 if TYPE_CHECKING:
-    from eyespan.server.service import Service
-
-    Handler = Callable[[Mapping[str, Any], str, CallContext], dict[str, Any]]
+    from eyespan.server.service import Handler, Service
 
 
 class Session:

@@ -22,9 +22,8 @@ from eyespan.dialects.arguments import BadArguments, Field, Wording, checked, sh
 from eyespan.dialects.base import CHANGED, Admit, ToolsetDialect
 from eyespan.dialects.error_texts import error_text
 from eyespan.dialects.rendering import charge_text, joined, rendered
-from eyespan.dialects.resource import uri_of
 from eyespan.dialects.suggestions import suggested
-from eyespan.dialects.table import Call, Paths, TableDialect
+from eyespan.dialects.table import Call, Paths, TableDialect, uri_of
 from eyespan.engine import Engine
 from eyespan.errors import ReadError
 from eyespan.escape import valid_text, written_path

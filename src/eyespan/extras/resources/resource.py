@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from mimetypes import guess_type
 from typing import Any
-from urllib.parse import parse_qsl, quote_from_bytes, unquote_to_bytes
+from urllib.parse import parse_qsl, unquote_to_bytes
 
 from eyespan.context import CallContext
 from eyespan.dialects.rendering import charge_text, rendered
@@ -20,11 +20,6 @@ from eyespan.signatures import api_image_type
 MAX_RESOURCE_BYTES = 8 * MIB
 MAX_COMPLETIONS = 100
 """The limit of the protocol."""
-
-
-def uri_of(path: str) -> str:
-    """Return the URI of a path."""
-    return "file:///" + quote_from_bytes(os.fsencode(path.lstrip("/")))
 
 
 def path_of(uri: str, roots: Sequence[Root]) -> tuple[str, dict[str, int]]:

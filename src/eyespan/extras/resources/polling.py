@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from eyespan.context import CallContext
-from eyespan.dialects import resource
 from eyespan.engine import Engine
 from eyespan.errors import Busy, ReadError, TimedOut
 from eyespan.escape import valid_text
+from eyespan.extras.resources import resource
 from eyespan.server.mcp_names import INVALID_PARAMS, LISTEN, RESOURCE_NOT_FOUND, SUBSCRIBE, UNSUBSCRIBE, RpcError
 from eyespan.server.service import Service
 from eyespan.server.session import Session

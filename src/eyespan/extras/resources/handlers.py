@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from eyespan.context import CallContext, WouldBlock
-from eyespan.dialects import resource
 from eyespan.errors import ReadError
 from eyespan.escape import valid_text
+from eyespan.extras.resources import resource
 from eyespan.recorder import Recorder, facts
-from eyespan.server import json_messages
 from eyespan.server.audit_trail import AuditTrail
-from eyespan.server.mcp_names import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, RESOURCE_TEMPLATE, RpcError
+from eyespan.server.mcp_names import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError
+from eyespan.server.service import Handler, charge_json
 from eyespan.tokens import estimate
 from eyespan.workspace import Workspace
 
+RESOURCE_TEMPLATE = "file:///{+path}{?start,limit}"
 TEMPLATE = {
     "uriTemplate": RESOURCE_TEMPLATE,
     "name": "file",
@@ -33,6 +34,12 @@ class Resources:
         self._workspace = workspace
         self._trail = trail
         self._max_result_bytes = max_result_bytes
+        self.handlers: dict[str, Handler] = {
+            "resources/list": lambda params, caller, context: {"resources": []},
+            "resources/templates/list": lambda params, caller, context: {"resourceTemplates": [TEMPLATE]},
+            "resources/read": self.read,
+            "completion/complete": self.complete,
+        }
 
     def read(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
         """Answer `resources/read`. Raises: RpcError, and WouldBlock if the context may not block."""
@@ -92,9 +99,3 @@ class Resources:
             completion = resource.complete(recorder, value, context)
             names += completion["values"]
         return {"completion": completion}
-
-
-def charge_json(result: dict[str, Any], context: CallContext) -> None:
-    """Pay for the JSON of a result, until it was sent. Raises: TooMuchMemory, Cancelled, TimedOut."""
-    if context.memory.is_held and (size_bytes := json_messages.large_bytes(result)):
-        context.charge(size_bytes)

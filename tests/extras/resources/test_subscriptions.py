@@ -7,8 +7,8 @@ import pytest
 from eyespan import Workspace
 from eyespan.context import CallContext
 from eyespan.errors import TimedOut
-from eyespan.extras.subscriptions import polling
-from eyespan.extras.subscriptions.polling import MAX_SUBSCRIPTIONS, Subscriptions
+from eyespan.extras.resources import polling
+from eyespan.extras.resources.polling import MAX_SUBSCRIPTIONS, Subscriptions
 from eyespan.server.mcp_names import METHOD_NOT_FOUND, RpcError
 from eyespan.server.service import Service
 from eyespan.server.session import Session

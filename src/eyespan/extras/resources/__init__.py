@@ -1,0 +1,1 @@
+"""Files as MCP resources: their contents, completions of their paths, and notifications when they change."""

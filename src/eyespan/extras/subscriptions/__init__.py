@@ -1,1 +1,0 @@
-"""Notifications about files that change."""
