@@ -8,7 +8,7 @@ SEED ?=
 # The tests start many processes; without bytecode files each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test lint fuzz proof soak bombs promises fuzz-inputs mutate coverage bench bench-quick bench-check bench-documents bench-http hosts docs remote dist browser images clean help
+.PHONY: run test lint fuzz proof soak bombs promises fuzz-inputs mutate coverage bench bench-quick bench-documents bench-http hosts docs remote dist browser images clean help
 
 run: $(READY)  ## show the same lines of a file in each dialect
 	@$(BIN)/python examples/tour.py
@@ -66,17 +66,14 @@ coverage: $(READY)  ## lines and branches of guard, lines and readers that the t
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check coverage
 	@$(BIN)/python -m proof coverage
 
-bench: $(READY)  ## measure every figure of the README, compared with other tools; installs them, some 35 minutes
+bench: $(READY)  ## measure reads, compared with other tools, which it installs, and documents; some 20 minutes
 	@$(BIN)/python bench/run.py && $(BIN)/python bench/readme.py
 	@$(BIN)/python bench/documents.py
 
 bench-quick: $(READY)  ## the same with small sizes; two minutes
 	@$(BIN)/python bench/run.py --quick
 
-bench-check: $(READY)  ## compare a quick run with the committed results; fails with the row that became slower; two minutes
-	@$(BIN)/python bench/check.py
-
-bench-http: $(READY)  ## measure HTTP servers under load, compared with the SDK, fastmcp and the npm server; some four minutes
+bench-http: $(READY)  ## measure HTTP servers under load, compared with the SDK, fastmcp and the npm server; some three minutes
 	@$(BIN)/python bench/http_servers.py --write
 
 bench-documents: $(READY)  ## measure documents, compared with pypdf, pdfminer.six, markitdown and Pillow; some seven minutes

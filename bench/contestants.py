@@ -1,10 +1,10 @@
 """The contestants and the commands that start them.
 
-A request is {"op": "window", "path", "start", "count"}, {"op": "tail", "path", "count"}, {"op": "count", "path"},
-{"op": "many", "paths"} or {"op": "start"}; lines count from 1. `workloads.py` has others, for rows that only the
-contestants take part in that name them. To add a tool, add one entry here and its source in
-peers.py. A contestant that lacks a request is reported as such. One that has only a coarser request (the whole file for
-a window) gets that request, and its answer is checked as usual.
+A request is {"op": "window", "path", "start", "count"}, {"op": "tail", "path", "count"}, {"op": "many", "paths"},
+{"op": "shell", "path"} or {"op": "start"}; lines count from 1. `workloads.py` has others, for rows that no peer takes
+part in. To add a tool, add one entry here and its source in peers.py. A contestant that lacks a request is reported as
+such. One that has only a coarser request (the whole file for a window) gets that request, and its answer is checked as
+usual.
 """
 
 from __future__ import annotations
@@ -17,43 +17,41 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import data as files
 import drive
 import peers
-from workloads import STRUCTURED
+from workloads import READS
 
 HERE = Path(__file__).resolve().parent
 WORKERS = HERE / "workers"
 
 OURS, PEER, COMMAND, FLOOR = "eyespan", "peer", "command", "floor"
+IN_FLIGHT = 64
+"""Calls that a host sends before it waits; the server refuses further calls where 256 wait (docs/server.md)."""
 
 
 class Contestant:
     """One name in the tables.
 
-    `argv(request)` starts it, or is the command itself; `calls(request)` are MCP calls; None is "not offered".
-    `only` and `never` list workloads that it takes part in, or does not.
+    `rows` are the workloads that it takes part in. `argv(request)` starts it, or is the command itself;
+    `calls(request)` are MCP calls; None is "not offered".
     """
 
-    def __init__(self, name, role, kind, argv, *, calls=None, env=None, only=(), never=(), version="", isolated=False):
+    def __init__(self, name, role, kind, argv, rows, *, calls=None, in_flight=1, env=None, version="", isolated=False):
         self.name = name
         self.role = role
         self.kind = kind
         self._argv = argv
+        self.rows = rows
         self.calls = calls
+        self.in_flight = in_flight
         self.env = env or {}
-        self.only = only
-        self.never = never
         self.version = version
         self.prefix = NO_NETWORK if isolated else []
 
     def argv(self, request):
         argv = self._argv(request) if callable(self._argv) else self._argv
         return None if argv is None else [*self.prefix, *map(str, argv)]
-
-    def takes_part(self, workload):
-        if workload in STRUCTURED and not self.only:
-            return False
-        return workload not in self.never and (not self.only or workload in self.only)
 
 
 def _no_network():
@@ -67,129 +65,83 @@ def _no_network():
 NO_NETWORK = _no_network()
 
 
-def ours(python, script, data, settings):
+def ours(python, script, data, config):
     """Return eyespan in process, from the command line and over MCP."""
-    worker = [python, WORKERS / "own.py"]
-    directory = data.directory
 
-    def in_process(name, which, **more):
-        return Contestant(name, OURS, drive.Worker, [*worker, which, directory], **more)
+    def in_process(name, worker, rows, **more):
+        argv = [python, WORKERS / "own.py", worker, data.directory]
+        return Contestant(name, OURS, drive.Worker, argv, rows, **more)
 
     def read(request):
-        if request["op"] == "window":
-            return [script, "read", f"{request['path']}:{request['start']}+{request['count']}"]
-        if request["op"] == "tail":
-            return [script, "read", f"{request['path']}:-{request['count']}"]
-        if request["op"] == "many":
-            return [script, "read", *request["paths"]]
-        if request["op"] == "cold":
-            return [script, "read", request["path"]]
-        return None
+        path = request.get("path")
+        targets = {
+            "window": lambda: [f"{path}:{request['start']}+{request['count']}"],
+            "tail": lambda: [f"{path}:-{request['count']}"],
+            "many": lambda: request["paths"],
+            "shell": lambda: [path],
+        }
+        return [script, "read", *targets[request["op"]]()]
+
+    def serve(request):
+        # Without this option, answers end after 10,000 tokens and name the call that continues; peers have no limit.
+        options = ["--dialect", _dialect(request), "--max-answer-tokens", "0"]
+        return [script, "--root", data.directory, "--config", config, "serve", *options]
+
+    def server(name, rows, in_flight):
+        return Contestant(name, OURS, drive.Mcp, serve, rows, calls=_own_calls, in_flight=in_flight)
 
     return [
-        in_process("eyespan", "codex", never=("W7", "W10")),
-        in_process("eyespan, claude dialect", "claude", only=("W1", "W7")),
-        in_process("eyespan, forge dialect", "forge", only=("W1",)),
-        in_process("eyespan, without numbers", "engine", only=("W3", "W3b", "W7", "W8")),
-        in_process("eyespan without C", "codex", env={"EYESPAN_PURE": "1"}, never=("W7", "W9", "W10")),
-        in_process("eyespan, structured", "structured", only=STRUCTURED),
-        in_process("eyespan, 10 native calls", "batches", only=("W5",)),
-        Contestant("eyespan read", OURS, drive.Command, read, never=("W0", "W7", "W9")),
-        Contestant("eyespan serve (MCP)", OURS, drive.Mcp, _serve(script, directory, settings), calls=_own_calls,
-                   never=("W9", "W10")),
-        Contestant("eyespan serve (MCP), sent at once", OURS, drive.McpAtOnce, _serve(script, directory, settings),
-                   calls=_own_calls, only=("W5",)),
-    ]  # fmt: skip
+        in_process("eyespan", "eyespan", (*READS, "outline", "search", "records")),
+        in_process("eyespan without C", "eyespan", ("file", "window", "many"), env={"EYESPAN_PURE": "1"}),
+        in_process("eyespan, 10 native calls", "batches", ("many",)),
+        Contestant("eyespan read", OURS, drive.Command, read, ("file", "window", "tail", "many", "shell")),
+        server("eyespan serve (MCP)", READS, 1),
+        server(f"eyespan serve (MCP), {IN_FLIGHT} in flight", ("many",), IN_FLIGHT),
+    ]
 
 
 def _dialect(request):
-    """Return the dialect that offers a request."""
-    if request["op"] in ("tail", "count"):
-        return "forge"
-    return "claude" if request.get("count") == 1 else "codex"
+    """Return the dialect that offers a request; only `claude` shows 2,000 characters of a line."""
+    return "forge" if request["op"] == "tail" else "claude" if request.get("count") == 1 else "codex"
 
 
 def _own_calls(request):
-    dialect = _dialect(request)
-    if request["op"] == "window" and dialect == "codex":
-        arguments = {"file_path": request["path"], "offset": request["start"], "limit": request["count"]}
-        return [("read_file", arguments)]
-    if request["op"] == "window":
-        arguments = {"file_path": request["path"], "offset": request["start"] - 1, "limit": request["count"]}
-        return [("Read", arguments)]
-    if request["op"] == "tail":
-        return [("Read", {"path": request["path"], "tail": request["count"]})]
-    if request["op"] == "count":
-        return [("Read", {"path": request["path"], "tail": 1})]
-    if request["op"] == "many":
-        return [("read_file", {"file_path": path}) for path in request["paths"]]
+    path = request.get("path")
+    match request["op"], _dialect(request):
+        case "window", "codex":
+            return [("read_file", {"file_path": path, "offset": request["start"], "limit": request["count"]})]
+        case "window", _:
+            return [("Read", {"file_path": path, "offset": request["start"] - 1, "limit": request["count"]})]
+        case "tail", _:
+            return [("Read", {"path": path, "tail": request["count"]})]
+        case "many", _:
+            return [("read_file", {"file_path": each}) for each in request["paths"]]
     return None
 
 
-def _serve(script, directory, settings):
-    return lambda request: [
-        script, "--root", directory, "--config", settings["config"], "serve", "--dialect", _dialect(request)
-    ]  # fmt: skip
-
-
-def servers_missing(python):
-    """Return the reason why `eyespan serve` cannot take part, or ""."""
-    known = subprocess.run([python, "-c", "import eyespan.server.stdio"], capture_output=True, text=True)
-    return "" if known.returncode == 0 else "this build has no MCP server"
-
-
-def floors(python, floor, data, offsets):
-    """Return the floors: the least that the machine needs for the same bytes."""
-    worker = [python, WORKERS / "own.py"]
-
-    def bare(which, only):
-        return [*worker, which, data.directory], only
+def floors(python, floor, data):
+    """Return the floors: what the machine or Python itself needs for the same bytes."""
 
     def pread(request):
-        if request["op"] == "many":
-            return [floor, "files"]
-        if request["op"] == "count":
-            return [floor, "pread", request["path"], Path(request["path"]).stat().st_size]
-        return [floor, "pread", request["path"], offsets(request)]
+        path = Path(request["path"])
+        is_tail = request["op"] == "tail"
+        end = path.stat().st_size if is_tail else files.offset_behind(path, request["start"] + request["count"] - 1)
+        return [floor, "pread", path, end]
 
-    def echo(request):
-        names = request.get("paths", ())
-        # The numbers of lines add an eighth to these files, the rest of an answer 250 bytes.
-        sizes = [Path(path).stat().st_size * 9 // 8 + 250 for path in names]
-        return [python, WORKERS / "echo.py", sum(sizes) // max(1, len(sizes))]
-
+    few_lines = [python, WORKERS / "own.py", "few-lines", data.directory]
+    start = [python, "-c", "pass"]
     found = [
-        Contestant(name, FLOOR, drive.Worker, argv, only=only)
-        for name, (argv, only) in {
-            "bare read, numbered in C": bare("floor-codex", ("W1", "W4")),
-            "bare read, numbered in C (claude)": bare("floor-claude", ("W1",)),
-            "bare read, numbered in C (forge)": bare("floor-forge", ("W1",)),
-            "open, read and number in Python": bare("naive", ("W5",)),
-            "bare read of the last 64 KB": bare("floor-codex", ("W3", "W8")),
-            "bare read of the first 8 KB": bare("floor-line", ("W7",)),
-            "bare read, numbered in C (native)": bare("floor-structured", ("W11",)),
-            "ast.parse": bare("floor-structured", ("W12",)),
-            "bare reads in Python": bare("floor-structured", ("W13", "W14", "W15")),
-            "bare body over HTTP": bare("floor-structured", ("W16", "W17")),
-        }.items()
-    ]
-    found.append(Contestant("bare echo over pipes", FLOOR, drive.Echo, echo, calls=_own_calls, only=("W5",)))
+        Contestant("few lines of Python", FLOOR, drive.Worker, few_lines,
+                   ("file", "many", "outline", "search", "records")),
+        Contestant("python -c pass", FLOOR, drive.Command, start, ("shell",)),
+    ]  # fmt: skip
     if floor is not None:
-        found += [
-            Contestant("bare pread, two threads", FLOOR, drive.Floor, pread, only=("W2", "W6", "W9")),
-            Contestant("bare system calls", FLOOR, drive.Floor, pread, only=("W5",)),
-        ]
-    found.append(Contestant("python -c pass", FLOOR, drive.Command, lambda _: [python, "-c", "pass"], only=("W10",)))
-    if shutil.which("node"):
-        found.append(Contestant("node -e 0", FLOOR, drive.Command, ["node", "-e", "0"], only=("W10",)))
+        found.append(Contestant("bare pread, two threads", FLOOR, drive.Floor, pread, ("window", "tail")))
     return found
 
 
 def commands():
     """Return the commands of a shell."""
-
-    def end(request):
-        return request["start"] + request["count"] - 1
 
     def coreutils(request):
         path = request.get("path")
@@ -201,35 +153,24 @@ def commands():
                 return ["sh", "-c", f"{tail} | head -n {request['count']}"]
             case "tail":
                 return ["tail", "-n", request["count"], path]
-            case "count":
-                return ["wc", "-l", path]
             case "many":
                 return ["cat", *request["paths"]]
-            case "cold":
+            case "shell":
                 return ["cat", "-n", path]
         return None
 
     def sed(request):
-        if request["op"] == "cold":
-            return ["sed", "-n", "p", request["path"]]
-        if request["op"] == "window":
-            return ["sed", "-n", f"{request['start']},{end(request)}p;{end(request)}q", request["path"]]
-        return None
-
-    def awk(request):
-        if request["op"] == "window":
-            show = f'NR>{end(request)}{{exit}} NR>={request["start"]}{{print NR "\\t" $0}}'
-            return ["awk", show, request["path"]]
-        return ["awk", "END{print NR}", request["path"]] if request["op"] == "count" else None
+        end = request["start"] + request["count"] - 1
+        return ["sed", "-n", f"{request['start']},{end}p;{end}q", request["path"]]
 
     def grep(request):
-        return ["grep", "-rn", "searched_word", request["path"]] if request["op"] == "search" else None
+        return ["grep", "-rn", "searched_word", request["path"]]
 
+    reads = tuple(row for row in READS if row != "start")
     return [
-        Contestant("grep -rn", COMMAND, drive.Command, grep, only=("W14",)),
-        Contestant("coreutils", COMMAND, drive.Command, coreutils, version="head, tail, wc, cat"),
-        Contestant("sed -n", COMMAND, drive.Command, sed, never=("W9",)),
-        Contestant("awk", COMMAND, drive.Command, awk, never=("W9",)),
+        Contestant("coreutils", COMMAND, drive.Command, coreutils, (*reads, "shell"), version="head, tail, cat"),
+        Contestant("sed -n", COMMAND, drive.Command, sed, ("file", "window", "long line")),
+        Contestant("grep -rn", COMMAND, drive.Command, grep, ("search",)),
     ]
 
 
@@ -240,7 +181,7 @@ def rivals(cache, data, home):
         if not peers.installed(cache, peer):
             continue
         place = peers.place(cache, peer)
-        more = {"version": peer.version, "isolated": True, "never": ("W9", "W10")}
+        more = {"rows": READS, "version": peer.version, "isolated": True}
         if peer.name == "server-filesystem":
             argv = ["node", place / peer.probe, data.directory]
             contestant = Contestant(f"{peer.name} (MCP)", PEER, drive.Mcp, argv, calls=_server_filesystem, **more)
@@ -280,8 +221,6 @@ def _desktop_commander(request):
             return [("read_file", {"path": path, "offset": request["start"] - 1, "length": request["count"]})]
         case "tail":
             return [("read_file", {"path": path, "offset": -request["count"]})]
-        case "count":  # the status line of a read names the total; get_file_info does not for large files
-            return [("read_file", {"path": path, "offset": 0, "length": 1})]
         case "many":
             return [("read_multiple_files", {"paths": request["paths"]})]
     return None

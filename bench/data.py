@@ -30,7 +30,6 @@ class Data(NamedTuple):
     source: Path
     log: Path
     deep_line: int
-    growth: tuple[Path, ...]
     one_line: Path
     small: tuple[Path, ...]
     grow: Path
@@ -44,9 +43,7 @@ def make(directory: Path, quick: bool) -> Data:
     """Make the files that are missing."""
     directory.mkdir(parents=True, exist_ok=True)
     source = _once(directory / "w1_source_50k.py", lambda path: write_source(path, 50_000))
-    sizes = ("10m", "100m") if quick else ("10m", "100m", "1g", "4g")
-    logs = {size: _once(directory / f"log_{size}.log", lambda p, s=size: write_log(p, _bytes(s))) for size in sizes}
-    one_line = "20m" if quick else "200m"
+    size, one_line = ("100m", "20m") if quick else ("1g", "200m")
     small = directory / "small"
     if len(list(small.glob("*.py"))) != SMALL_FILES:
         small.mkdir(exist_ok=True)
@@ -56,9 +53,8 @@ def make(directory: Path, quick: bool) -> Data:
     return Data(
         directory=directory,
         source=source,
-        log=logs["100m" if quick else "1g"],
+        log=_once(directory / f"log_{size}.log", lambda path: write_log(path, _bytes(size))),
         deep_line=900_000 if quick else 9_000_000,
-        growth=tuple(logs.values()),
         one_line=_once(directory / f"oneline_{one_line}.txt", lambda path: write_one_line(path, _bytes(one_line))),
         small=tuple(sorted(small.glob("*.py"))),
         grow=directory / "grow.log",

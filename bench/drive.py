@@ -20,6 +20,7 @@ from pathlib import Path
 MOST_CHARS = 64_000_000
 """A longer answer is not read to its end: no model could use it."""
 PIPE_BYTES = 1 << 20
+_ID = re.compile(rb'"id": ?(\d+)')
 
 
 class Failure(Exception):
@@ -187,49 +188,54 @@ class Mcp(Process):
     def __init__(self, contestant, request, env, limit, directory, work):
         super().__init__(contestant.argv(request), env, limit, directory, work)
         self._calls = contestant.calls
-        self._id = 0
+        self._in_flight = contestant.in_flight
+        self._last_id = 0
         try:
             client = {"name": "bench", "version": "1"}
-            self._request("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client})
+            hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+            self._exchange([("initialize", hello)])
             self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-            self._request("tools/list", {})
+            self._exchange([("tools/list", {})])
         except Failure:
             self.kill()
             raise
 
-    def _request(self, method, params):
-        self._id += 1
-        self.send({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params})
-        wanted = (b'"id":%d' % self._id, b'"id": %d' % self._id)
+    def _exchange(self, requests):
+        """Return the answers to requests, in their order; at most `in_flight` wait for an answer at a time."""
+        first, answers = self._last_id + 1, {}
+        for number, (method, params) in enumerate(requests, first):
+            if number - first - len(answers) == self._in_flight:
+                self._take_answer(answers)
+            self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        self._last_id += len(requests)
+        while len(answers) < len(requests):
+            self._take_answer(answers)
+        return [answers[number] for number in range(first, self._last_id + 1)]
+
+    def _take_answer(self, answers):
+        """Read lines until one is an answer, whose id may be at either end; answer requests of the server."""
         while True:
             line = self.line()
-            if any(mark in line[:300] or mark in line[-300:] for mark in wanted):
-                return line
-            self._answer_server(line)
-
-    def _answer_server(self, line):
-        """Answer a request of the server, for the roots for instance."""
-        try:
+            number = _ID.search(line[:300]) or _ID.search(line[-300:])
+            if number is None:
+                continue
+            if b'"method"' not in line[:300]:
+                answers[int(number[1])] = line
+                return
             message = json.loads(line)
-        except ValueError:
-            return
-        if "method" in message and "id" in message:
             result = {"roots": []} if message["method"] == "roots/list" else {}
             self.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
-
-    def _all(self, calls):
-        """Return the answers to calls, of which each is sent after the answer to the one before."""
-        return [self._request("tools/call", {"name": tool, "arguments": arguments}) for tool, arguments in calls]
 
     def ask(self, request, repeats=1):
         calls = self._calls(request)
         if calls is None:
             return Answer([], offered=False)
         times, lines, lengths = [], [], set()
+        requests = [("tools/call", {"name": tool, "arguments": arguments}) for tool, arguments in calls]
         for _ in range(repeats):
             start = time.perf_counter_ns()
             try:
-                lines = self._all(calls)
+                lines = self._exchange(requests)
             except Failure as error:
                 return Answer([time.perf_counter_ns() - start], error=str(error), fatal=True)
             times.append(time.perf_counter_ns() - start)
@@ -244,8 +250,6 @@ class Mcp(Process):
             if result.get("isError"):
                 return Answer(times, error=text[:300])
             texts.append(text)
-            if request["op"] == "count" and result.get("structuredContent"):
-                texts.append(json.dumps(result["structuredContent"]))
         chars = sum(map(len, texts))
         if chars > MOST_CHARS:
             return Answer(times, error=f"unbounded answer of {chars / 1e6:,.0f} MB")
@@ -256,79 +260,6 @@ class Mcp(Process):
         return answer.text
 
 
-class McpAtOnce(Mcp):
-    """An MCP server that gets the calls of a request one after the other, whether or not an answer has come."""
-
-    def _all(self, calls):
-        first = self._id + 1
-        self._id += len(calls)
-        waiting = list(enumerate(calls, first))[::-1]
-        data, pieces, left, length = b"", [], len(calls), 0
-        end = time.monotonic() + self.limit
-        into = self._process.stdin.fileno()
-        os.set_blocking(into, False)
-        try:
-            while left > 0:
-                writing = [into] if data or waiting else []
-                can_read, can_write, _ = select.select([self._out], writing, [], max(0.0, end - time.monotonic()))
-                if not can_read and not can_write:
-                    raise Failure(f"no answer in {self.limit:g} s")
-                if can_write:
-                    data = data or b"".join([_as_line(*waiting.pop()) for _ in range(min(64, len(waiting)))])
-                    data = data[os.write(into, data) :]
-                if can_read:
-                    pieces.append(os.read(self._out, 1 << 20))
-                    if not pieces[-1]:
-                        raise Failure("died")
-                    left -= pieces[-1].count(b"\n")
-                    length += len(pieces[-1])
-                if length > 2 * MOST_CHARS:
-                    raise Failure(f"unbounded answer, over {length // 1_000_000} MB")
-        except OSError as error:
-            raise Failure(f"died ({error.strerror})") from None
-        finally:
-            os.set_blocking(into, True)
-        found = {}
-        for line in b"".join(pieces).splitlines():
-            number = re.search(rb'"id": ?(\d+)', line[:300]) or re.search(rb'"id": ?(\d+)', line[-300:])
-            found[int(number[1]) if number else None] = line
-        if found.keys() != set(range(first, self._id + 1)):
-            raise Failure("answers are missing")
-        return [found[number] for number in range(first, self._id + 1)]
-
-
-def _as_line(number, call):
-    """Return a call as the line of a message."""
-    params = {"name": call[0], "arguments": call[1]}
-    message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
-    return json.dumps(message).encode() + b"\n"
-
-
-class Echo(Process):
-    """Two processes that pass the bytes of MCP calls over the same pipes, one at a time, and do nothing else."""
-
-    def __init__(self, contestant, request, env, limit, directory, work):
-        super().__init__(contestant.argv(request), env, limit, directory, work)
-        self._calls = contestant.calls
-
-    def ask(self, request, repeats=1):
-        calls = list(enumerate(self._calls(request)))
-        times = []
-        for _ in range(repeats):
-            start = time.perf_counter_ns()
-            try:
-                for number, call in calls:
-                    self._send_bytes(_as_line(number, call))
-                    self.line()
-            except Failure as error:
-                return Answer([time.perf_counter_ns() - start], error=str(error), fatal=True)
-            times.append(time.perf_counter_ns() - start)
-        return Answer(times, "")
-
-    def text(self, answer):
-        return None
-
-
 class Command:
     """A fresh process for each request."""
 
@@ -336,7 +267,7 @@ class Command:
         self._contestant = contestant
         self._env = env
         self.limit = limit
-        self._folder = directory
+        self._directory = directory
         self._work = work
         self._peak = 0.0
 
@@ -363,13 +294,13 @@ class Command:
         argv = self._contestant.argv(request)
         if argv is None or shim is None:
             return
-        told = Path(self._work, "peak.txt")
+        report = Path(self._work, "peak.txt")
         try:
-            self._run([shim, "peak", *argv], {**self._env, "FLOOR_PEAK": str(told)})
-            self._peak = max(self._peak, int(told.read_text()) / 1024)
+            self._run([shim, "peak", *argv], {**self._env, "FLOOR_PEAK": str(report)})
+            self._peak = max(self._peak, int(report.read_text()) / 1024)
         except (Failure, OSError, ValueError):
             pass
-        told.unlink(missing_ok=True)
+        report.unlink(missing_ok=True)
 
     def _run(self, argv, env):
         process = subprocess.Popen(
@@ -378,7 +309,7 @@ class Command:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=env,
-            cwd=self._folder,
+            cwd=self._directory,
             bufsize=0,
             start_new_session=True,
         )
@@ -434,10 +365,7 @@ class Floor:
         argv = self._contestant.argv(request)
         if argv is None:
             return Answer([], offered=False)
-        names = "".join([f"{path}\n" for path in request.get("paths", ())])
-        done = subprocess.run(
-            [*argv, str(repeats)], input=names, capture_output=True, text=True, timeout=self.limit * repeats
-        )
+        done = subprocess.run([*argv, str(repeats)], capture_output=True, text=True, timeout=self.limit * repeats)
         if done.returncode:
             return Answer([], error=done.stderr.strip()[:200])
         return Answer([int(line) for line in done.stdout.split()], "")

@@ -1,11 +1,10 @@
-/* The floors: what the machine itself needs for the same bytes, and a shim that tells a command's peak memory.
+/* The floor: what the machine itself needs for the same bytes, and a shim that reports a command's peak memory.
  *
  *   floor pread FILE BYTES REPEATS    two threads read FILE up to BYTES in 1 MiB blocks and look at nothing
- *   floor files REPEATS               open, fstat, read, close for every file named on standard input
  *   floor peak COMMAND...             runs COMMAND; its peak memory in KiB goes to the file that FLOOR_PEAK names
  *
- * `pread` and `files` print the nanoseconds of each repeat. A small process starts COMMAND because the peak that the
- * kernel tells of a child includes what its parent held when it was started.
+ * `pread` prints the nanoseconds of each repeat. A small process starts COMMAND because the peak that the
+ * kernel reports of a child includes what its parent held when it was started.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -14,12 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { BLOCK = 1 << 20, MOST_FILES = 100000 };
+enum { BLOCK = 1 << 20 };
 
 static long long now(void) {
     struct timespec t;
@@ -61,29 +59,7 @@ static int time_pread(const char *path, long long bytes, int repeats) {
     return 0;
 }
 
-static int time_files(int repeats) {
-    static char *paths[MOST_FILES], buffer[BLOCK];
-    char line[4096];
-    int count = 0;
-    while (count < MOST_FILES && fgets(line, sizeof line, stdin)) {
-        line[strcspn(line, "\n")] = 0;
-        paths[count++] = strdup(line);
-    }
-    for (int i = 0; i < repeats; i++) {
-        long long start = now();
-        for (int k = 0; k < count; k++) {
-            struct stat status;
-            int fd = open(paths[k], O_RDONLY | O_CLOEXEC);
-            if (fd < 0 || fstat(fd, &status)) return perror(paths[k]), 1;
-            if (pread(fd, buffer, sizeof buffer, 0) < 0) return perror(paths[k]), 1;
-            close(fd);
-        }
-        printf("%lld\n", now() - start);
-    }
-    return 0;
-}
-
-static int tell_peak(char **command) {
+static int report_peak(char **command) {
     pid_t child = fork();
     if (child < 0) return perror("fork"), 1;
     if (child == 0) {
@@ -105,8 +81,7 @@ static int tell_peak(char **command) {
 
 int main(int argc, char **argv) {
     if (argc == 5 && !strcmp(argv[1], "pread")) return time_pread(argv[2], atoll(argv[3]), atoi(argv[4]));
-    if (argc == 3 && !strcmp(argv[1], "files")) return time_files(atoi(argv[2]));
-    if (argc >= 3 && !strcmp(argv[1], "peak")) return tell_peak(argv + 2);
-    fprintf(stderr, "usage: floor pread FILE BYTES REPEATS | files REPEATS | peak COMMAND...\n");
+    if (argc >= 3 && !strcmp(argv[1], "peak")) return report_peak(argv + 2);
+    fprintf(stderr, "usage: floor pread FILE BYTES REPEATS | peak COMMAND...\n");
     return 2;
 }

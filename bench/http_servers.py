@@ -1,7 +1,6 @@
 """Compare HTTP servers of read tools under load: CPU per request, throughput, latency and memory.
 
-    python bench/http_servers.py [--seconds 2] [--rounds 2] [--connections 1 64 512] [--only NAME ...]
-                                 [--old CHECKOUT] [--write]
+    python bench/http_servers.py [--seconds 2] [--rounds 2] [--connections 1 64 512] [--only NAME ...] [--write]
 
 All servers read the same file of 2 KB by `tools/call` over kept connections, one after the other in each round, so that
 other load on the machine affects all. Every answer is checked for the contents of the file. Peers are installed once,
@@ -28,7 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from install import CHECKOUT
-from peers import Peer, cache_folder, install, place
+from peers import PEERS, Peer, cache_folder, install, place
 
 HERE = Path(__file__).resolve().parent
 FIGURES, PAGE, README = HERE / "http.json", HERE / "HTTP.md", CHECKOUT / "docs" / "benchmarks.md"
@@ -37,27 +36,20 @@ LINE = "x" * 79
 LINES = 25
 START_SECONDS = 60.0
 REQUEST_SECONDS = 10.0
-SDK_MODULE = "src/eyespan/server/http/bridge.py"
-"""A module that existed as long as the HTTP server was the SDK."""
+LOADED = 64
+"""The number of connections for which the goal and the ratios are given."""
+GOAL_US = 250
+"""The most CPU time of eyespan for a small read."""
 PYTHON_PEERS = Peer("http-servers", "pip", ("fastmcp==4.1.2", "mcp==2.3.0", "uvicorn==0.54.0"), "bin/python")
 PROXY = Peer("http-proxy", "pip", ("mcp-proxy==0.13.0",), "bin/mcp-proxy")
-NPM_PEERS = Peer(
-    "http-bridge",
-    "npm",
-    ("supergateway@3.4.3", "@modelcontextprotocol/server-filesystem@2026.8.31"),
-    "node_modules/supergateway/dist/index.js",
-)
+NPM_PEER = next(peer for peer in PEERS if peer.name == "server-filesystem")
 ROWS = {
     "eyespan": "`eyespan serve --http` of this checkout",
     "eyespan, 2 workers": "the same with `--workers 2`",
-    "eyespan on the SDK": "the last revision of this repository whose HTTP server was the official SDK on uvicorn",
     "SDK": "the official SDK's server with one tool, stateless, JSON answers, uvicorn",
     "fastmcp": "the same with fastmcp",
     "npm, mcp-proxy": "the reference filesystem server in Node behind mcp-proxy, which runs one process of it for all",
-    "npm, supergateway": "the same behind supergateway, which runs one process of it for each request; it does not "
-    "survive more than a few connections",
 }
-MAX_CONNECTIONS = {"npm, supergateway": 1}
 
 
 class Server(NamedTuple):
@@ -90,34 +82,11 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def eyespan(python: str, name: str, directory: Path, *options: str, **environment: str) -> Server:
+def eyespan(python: str, name: str, directory: Path, *options: str) -> Server:
     port = free_port()
     argv = [python, "-m", "eyespan", "--root", str(directory), "serve", "--dialect", "codex", "--no-token"]
     argv += ["--http", f"127.0.0.1:{port}", "--rate", "1000000000", *options]
-    return Server(name, _start(argv, environment), port, "read_file", {"file_path": str(directory / "a.txt")})
-
-
-def eyespan_on_sdk(name: str, directory: Path, cache: Path, checkout: str | None) -> Server:
-    """Start the server of an old checkout, by default of the last revision on the SDK. Raises: RuntimeError."""
-    _require(cache, PYTHON_PEERS)
-    sources = _old_sources(cache) if checkout is None else Path(checkout)
-    python = str(place(cache, PYTHON_PEERS) / "bin" / "python")
-    return eyespan(python, name, directory, PYTHONPATH=str(sources / "src"))
-
-
-def _old_sources(cache: Path) -> Path:
-    git = ["git", "-C", str(CHECKOUT)]
-    removed = subprocess.run(
-        [*git, "log", "-1", "--diff-filter=DR", "--format=%H", "--", SDK_MODULE], capture_output=True, text=True
-    ).stdout.strip()
-    if not removed:
-        raise RuntimeError("this checkout has no history; name an old one with --old")
-    sources = cache / "http-old" / removed[:12]
-    if not (sources / "src").exists():
-        sources.mkdir(parents=True, exist_ok=True)
-        archive = subprocess.run([*git, "archive", f"{removed}^", "src"], capture_output=True, check=True).stdout
-        subprocess.run(["tar", "-x", "-C", str(sources)], input=archive, check=True)
-    return sources
+    return Server(name, _start(argv), port, "read_file", {"file_path": str(directory / "a.txt")})
 
 
 def python_peer(name: str, directory: Path, cache: Path) -> Server:
@@ -125,22 +94,16 @@ def python_peer(name: str, directory: Path, cache: Path) -> Server:
     port = free_port()
     python = str(place(cache, PYTHON_PEERS) / "bin" / "python")
     argv = [python, str(HERE / "workers" / "http_peer.py"), name, str(port)]
-    return Server(name, _start(argv, {}), port, "read_file", {"path": str(directory / "a.txt")})
+    return Server(name, _start(argv), port, "read_file", {"path": str(directory / "a.txt")})
 
 
 def npm_peer(name: str, directory: Path, cache: Path) -> Server:
-    _require(cache, NPM_PEERS)
+    _require(cache, NPM_PEER)
+    _require(cache, PROXY)
     port = free_port()
-    modules = place(cache, NPM_PEERS) / "node_modules"
-    node = shutil.which("node") or "node"
-    inner = [node, str(modules / "@modelcontextprotocol/server-filesystem/dist/index.js"), str(directory)]
-    if name == "npm, mcp-proxy":
-        _require(cache, PROXY)
-        argv = [str(place(cache, PROXY) / "bin" / "mcp-proxy"), "--stateless", "--port", str(port), "--", *inner]
-    else:
-        argv = [node, str(modules / "supergateway" / "dist" / "index.js"), "--stdio", " ".join(inner)]
-        argv += ["--outputTransport", "streamableHttp", "--port", str(port), "--logLevel", "none"]
-    return Server(name, _start(argv, {}), port, "read_text_file", {"path": str(directory / "a.txt")})
+    inner = [shutil.which("node") or "node", str(place(cache, NPM_PEER) / NPM_PEER.probe), str(directory)]
+    argv = [str(place(cache, PROXY) / "bin" / "mcp-proxy"), "--stateless", "--port", str(port), "--", *inner]
+    return Server(name, _start(argv), port, "read_text_file", {"path": str(directory / "a.txt")})
 
 
 def _require(cache: Path, peer: Peer) -> None:
@@ -149,11 +112,10 @@ def _require(cache: Path, peer: Peer) -> None:
         raise RuntimeError(problem)
 
 
-def _start(argv: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+def _start(argv: list[str]) -> subprocess.Popen[bytes]:
     """Start a server in a session of its own, so that all its processes can be found and ended."""
     return subprocess.Popen(
         argv,
-        env={**os.environ, **environment},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -442,6 +404,8 @@ def page(figures: dict[str, Any]) -> str:
     """Return bench/HTTP.md."""
     results, memory = results_of(figures), figures["memory_mb"]
     rows = "\n".join(f"| {name} | {ROWS[name]} |" for name in results)
+    loaded = results["eyespan"][LOADED]
+    verdict = f"{loaded.cpu_us:.0f} us, {'held' if loaded.cpu_us <= GOAL_US else '**missed**'}"
     missing = "".join(f"\n{name} is missing: {reason}.\n" for name, reason in figures["missing"].items())
     return f"""\
 # HTTP servers of read tools under load
@@ -449,6 +413,8 @@ def page(figures: dict[str, Any]) -> str:
 `make bench-http` repeats this run and writes this page. {figures["machine"]}
 
 {table(results, memory)}
+
+Goal: at most {GOAL_US} us of CPU time for a small read of eyespan, over {LOADED} connections: {verdict}.
 {missing}
 | server | |
 | --- | --- |
@@ -469,11 +435,11 @@ divided (PSS). eyespan runs with its sandbox and all checks; the peers have neit
 """
 
 
-def readme_text(figures: dict[str, Any], connections: int = 64) -> str:
+def readme_text(figures: dict[str, Any], connections: int = LOADED) -> str:
     """Return the section of docs/benchmarks.md: ratios only."""
     results, memory = results_of(figures), figures["memory_mb"]
     base = results["eyespan"][connections]
-    lines = ["| small reads over HTTP, 64 connections | CPU per read | memory |", "| --- | --- | --- |"]
+    lines = [f"| small reads over HTTP, {LOADED} connections | CPU per read | memory |", "| --- | --- | --- |"]
     for name, by_connections in results.items():
         run = by_connections.get(connections)
         if run is None or not run.requests or name == "eyespan, 2 workers":
@@ -519,7 +485,6 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 64, 512])
     parser.add_argument("--only", nargs="+", metavar="NAME", help=f"some of: {'; '.join(ROWS)}")
-    parser.add_argument("--old", metavar="CHECKOUT", help="compare with the server of this checkout")
     parser.add_argument("--write", action="store_true", help="write http.json, HTTP.md and docs/benchmarks.md")
     options = parser.parse_args()
     load = os.getloadavg()[0]
@@ -536,7 +501,7 @@ def main() -> int:
         try:
             for name in names:
                 try:
-                    server = _make(name, directory, cache, options.old)
+                    server = _make(name, directory, cache)
                     servers.append(server)
                     wait_for(server)
                     runs[name] = {}
@@ -546,7 +511,7 @@ def main() -> int:
             for number in range(options.rounds):
                 for count in options.connections:
                     for server in servers:
-                        if server.name in runs and count <= MAX_CONNECTIONS.get(server.name, count):
+                        if server.name in runs:
                             run = measure(server, count, options.seconds)
                             runs[server.name].setdefault(count, []).append(run)
                             used = memory_mb(server.process.pid)
@@ -578,9 +543,7 @@ def main() -> int:
     return 0
 
 
-def _make(name: str, directory: Path, cache: Path, old: str | None) -> Server:
-    if name == "eyespan on the SDK":
-        return eyespan_on_sdk(name, directory, cache, old)
+def _make(name: str, directory: Path, cache: Path) -> Server:
     if name.startswith("eyespan"):
         return eyespan(sys.executable, name, directory, *(("--workers", "2") if name != "eyespan" else ()))
     if name.startswith("npm"):

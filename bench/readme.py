@@ -18,16 +18,17 @@ START, END = "<!-- bench:start -->", "<!-- bench:end -->"
 
 ROWS = (
     # row, description, our contestant in the row
-    ("W1", "first 2,000 lines of a 50 KB source file", "eyespan"),
-    ("W2", "2,000 lines at line 9,000,000 of a 1 GB log", "eyespan"),
-    ("W4", "the same window again", "eyespan"),
-    ("W3", "last 200 lines of 1 GB, without numbers", "eyespan, without numbers"),
-    ("W3b", "last 200 lines of 1 GB, numbered, once counted", "eyespan"),
-    ("W5", "1,000 small files", "eyespan"),
-    ("W6", "how many lines 1 GB has", "eyespan"),
-    ("W7", "first 2,000 characters of a 200 MB line", "eyespan, without numbers"),
-    ("W8", "1 MB appended to 1 GB, last 200 lines, numbered", "eyespan"),
-    ("W10", "`eyespan read` of a 50 KB file from a cold shell", "eyespan read"),
+    ("file", "first 2,000 lines of a 50 KB source file", "eyespan"),
+    ("many", "1,000 small files", "eyespan"),
+    ("window", "2,000 lines at line 9,000,000 of a 1 GB log", "eyespan"),
+    ("window again", "the same window again", "eyespan"),
+    ("tail", "last 200 lines of 1 GB, numbered", "eyespan"),
+    ("tail again", "the same tail again", "eyespan"),
+    ("long line", "first 2,000 characters of a 200 MB line", "eyespan"),
+    ("growing", "1 MB appended to 1 GB, last 200 lines, numbered", "eyespan"),
+    ("shell", "`eyespan read` of a 50 KB file from a cold shell", "eyespan read"),
+    ("outline", "outline of a 98 KB Python module, first time", "eyespan"),
+    ("search", "search of 100 modules", "eyespan"),
 )
 SERVER = "eyespan serve (MCP)"
 

@@ -1,14 +1,16 @@
 """Compare read tools on the same files and requests, in one run.
 
-    python bench/run.py              everything: peers are installed, files made (6 GB), about half an hour
-    python bench/run.py --quick      small files, the peer that installs quickly, two minutes
+    python bench/run.py                    everything: peers are installed, files made (2.5 GB), a quarter of an hour
+    python bench/run.py --quick            small files, the peer that installs quickly, two minutes
+    python bench/run.py --rows file,many   some rows
+    python bench/run.py --only kimi        some contestants, and the floors
 
 Peers, files and work go below $XDG_CACHE_HOME/eyespan/bench (or ~/.cache/eyespan/bench). A full run writes
 results.json, RESULTS.md and chart.svg beside this file; a quick one writes to the cache directory.
 
 The comparison is fair: all contestants have the same files, warm in the page cache, and the same requests; they take
 turns within each pass; peers run with their defaults, without network where that is allowed, with telemetry off and a
-scratch home directory. An answer that is wrong, endless or missing after --limit seconds is a failure, never a time.
+scratch home directory. An answer that is wrong, endless or missing after LIMIT_SECONDS is a failure, never a time.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ import workloads as rows_of
 HERE = Path(__file__).resolve().parent
 SECONDS_A_TURN = 0.6
 START_SECONDS = 120
+LIMIT_SECONDS = 30
 BUSY_LOAD = 0.5
 """A load above this affects the figures; the load of the set-up itself counts too."""
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TMPDIR")
@@ -85,13 +88,12 @@ def _round(ms):
 class Run:
     """One benchmark: contestants, rows and results."""
 
-    def __init__(self, data, cache, everyone, rows, limit, shim):
+    def __init__(self, data, cache, everyone, rows, shim):
         self.data = data
         self.work = cache / "work"
         self.home = cache / "home"
         self.everyone = everyone
         self.rows = rows
-        self.limit = limit
         self.shim = shim
         self.entries = {row.name: {} for row in rows}
         self._pool = files.log_pool()
@@ -104,7 +106,7 @@ class Run:
             for row in self.rows:
                 if row.request is None:
                     continue
-                taking = [c for c in self.everyone if self._takes_part(c, row)]
+                taking = [contestant for contestant in self.everyone if row.name in contestant.rows]
                 if not taking:
                     continue
                 self._before(row)
@@ -114,20 +116,15 @@ class Run:
                         # A peer takes seconds to start; eyespan, the floors and the commands do not.
                         if again == 0 or contestant.role != who.PEER:
                             self._turn(row, contestant)
-                self._tell(turn, row, time.monotonic() - start)
+                self._print(turn, row, time.monotonic() - start)
         self.data.grow.unlink(missing_ok=True)
-
-    def _takes_part(self, contestant, row):
-        if row.name == "W0":
-            return contestant.kind in (drive.Worker, drive.Mcp) and contestant.takes_part("W0")
-        return contestant.takes_part(row.group) or self._goes_on(row, contestant)
 
     def _entry(self, name, contestant):
         return self.entries[name].setdefault(contestant.name, Entry(contestant))
 
     def _before(self, row):
         """Prepare the page cache for a row."""
-        if row.name == "W8":
+        if row.name == "growing":
             if not self.data.grow.exists():
                 shutil.copyfile(self.data.log, self.data.grow)
             _warm(self.data.grow)
@@ -143,7 +140,7 @@ class Run:
         self.work.mkdir(parents=True, exist_ok=True)
         try:
             driver = contestant.kind(contestant, request, env, START_SECONDS, self.data.directory, self.work)
-            driver.limit = self.limit
+            driver.limit = LIMIT_SECONDS
         except (drive.Failure, OSError, ValueError) as error:
             self._broken[contestant.name] = f"does not start: {self._plain(str(error))}"
             return self._broken[contestant.name]
@@ -157,15 +154,15 @@ class Run:
         entry = self._entry(row.name, contestant)
         if entry.failed:
             return
-        use = {"W0": self._start, "W8": self._grow}.get(row.name, self._ask)
-        if row.name == "W0":
-            use(row, contestant, entry)
+        if row.name == "start":
+            self._start(contestant, entry)
             return
+        use = self._grow if row.name == "growing" else self._ask
         problem = self._with(contestant, row.request, lambda driver: use(row, contestant, entry, driver))
         if problem:
             entry.outcome = problem
 
-    def _start(self, row, contestant, entry):
+    def _start(self, contestant, entry):
         start = time.perf_counter_ns()
 
         def ready(driver):
@@ -176,49 +173,34 @@ class Run:
 
     def _ask(self, row, contestant, entry, driver):
         request = row.request
-        after = self._entry(row.then, contestant) if self._goes_on(row, contestant) else None
-        measured = contestant.takes_part(row.group)
-        if not row.first:
-            first = driver.ask(request)  # not timed: the work that a tool does once
-            if not self._judge(row, entry, driver, first, keep=False):
-                return
-            repeats = self._repeats(first, row, contestant)
-            driver.reset_peak()
+        again = self._entry(row.then, contestant) if row.then and contestant.role != who.FLOOR else None
+        driver.reset_peak()
+        first = driver.ask(request)  # counts in rows about first calls only: it has the work that a tool does once
+        if not self._judge(row, entry, driver, first, keep=row.first):
+            if again is not None:
+                again.outcome = entry.outcome
+            return
+        driver.reset_peak()
+        repeats = self._repeats(first, row, contestant)
+        if again is not None:
+            self._judge(row, again, driver, driver.ask(request, repeats))
+        elif not row.first:
             self._judge(row, entry, driver, driver.ask(request, repeats), check=False)
-        else:
-            driver.reset_peak()
-            first = driver.ask(request)
-            if not self._judge(row, entry, driver, first, keep=measured):
-                if after is not None:
-                    after.outcome = entry.outcome
-                return
-            if after is not None:
-                driver.reset_peak()
-                self._judge(row, after, driver, driver.ask(request, self._repeats(first, row, contestant)))
         if isinstance(driver, drive.Command) and entry.peak_mb == 0:
             driver.weigh(request, self.shim)
-            for each in (entry, after):
+            for each in (entry, again):
                 if each is not None:
                     each.peak_mb = driver.peak_mb()
-        if not measured:
-            del self.entries[row.name][contestant.name]
 
     def _plain(self, error):
         """Shorten an error for a table and remove the paths of this machine."""
         text = " ".join(error.split()).replace(str(self.data.directory), "...").replace(str(self.work.parent), "...")
         return text if len(text) <= 110 else f"{text[:107]}..."
 
-    def _goes_on(self, row, contestant):
-        if row.then is None:
-            return False
-        if row.group == "W9":
-            return contestant.role == who.OURS and contestant.takes_part("W9")
-        return contestant.takes_part(row.then)
-
     def _repeats(self, first, row, contestant):
         """Return the number of calls that fit in a turn; the first call on a large file is not representative."""
         seconds = sum(first.ns) / 1e9
-        if row.then is not None and contestant.role in (who.OURS, who.FLOOR) and contestant.kind is not drive.Command:
+        if row.then is not None and contestant.role == who.OURS and contestant.kind is not drive.Command:
             return 40
         return max(1, min(row.most, int(SECONDS_A_TURN / max(seconds, 1e-6))))
 
@@ -270,7 +252,7 @@ class Run:
         finally:
             os.truncate(self.data.grow, size)
 
-    def _tell(self, turn, row, seconds):
+    def _print(self, turn, row, seconds):
         for name in filter(None, (row.name, row.then)):
             for who_, entry in self.entries[name].items():
                 found = entry.as_json()
@@ -333,9 +315,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small files and few peers: two minutes")
     parser.add_argument("--only", help="contestants whose name has one of these, separated by commas")
-    parser.add_argument("--workloads", help="rows, separated by commas: W1,W4")
-    parser.add_argument("--passes", type=int, help="3, or 1 with --quick")
-    parser.add_argument("--limit", type=float, help="seconds one answer may take: 60, or 20 with --quick")
+    parser.add_argument("--rows", help="rows, separated by commas: window,tail")
+    parser.add_argument("--passes", type=int, default=1, help="turns of every contestant in every row")
     parser.add_argument("--cache", type=Path, default=peers.cache_folder(), help="where peers and files are kept")
     parser.add_argument("--data", type=Path, help="where the files are, if not in the cache directory")
     parser.add_argument("--out", type=Path, help="where the results go")
@@ -353,37 +334,31 @@ def main() -> int:
     everyone, absent = gather(cache, place, data, floor, arguments)
     missing.update(absent)
     rows = rows_of.workloads(data)
-    if arguments.workloads:
-        wanted = arguments.workloads.split(",")
-        kept = {row.name for row in rows if row.group in wanted}
-        kept |= {row.then for row in rows if row.name in kept and row.then}
-        kept |= {row.name for row in rows if row.then in kept}
-        rows = [row for row in rows if row.name in kept]
-    run = Run(data, cache, everyone, rows, arguments.limit or (20 if arguments.quick else 60), floor)
+    if arguments.rows:
+        wanted = arguments.rows.split(",")
+        wanted += [row.then for row in rows if row.name in wanted]
+        rows = [row for row in rows if row.name in wanted]
+    run = Run(data, cache, everyone, rows, floor)
     started, load = time.monotonic(), os.getloadavg()[0]
     if load > BUSY_LOAD:
         print(f"the machine is busy (load {load:.1f}): the figures will say little", file=sys.stderr)
-    run.run(arguments.passes or (1 if arguments.quick else 3))
-    told = run.as_json()
-    log_bytes = data.log.stat().st_size
-    judged, factor = goals.judge(told, log_bytes)
+    run.run(arguments.passes)
+    found = run.as_json()
     results = {
         "eyespan": {"version": _eyespan_version(place), "commit": install.revision()},
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "machine": machine(),
-        "machine_factor": round(factor, 3),
         "load_before": round(load, 2),
         "quick": arguments.quick,
-        "passes": arguments.passes or (1 if arguments.quick else 3),
+        "passes": arguments.passes,
         "seconds": round(time.monotonic() - started),
-        "log_bytes": log_bytes,
         "isolated": bool(who.NO_NETWORK),
         "peers": {peer.name: {"version": peer.version, "missing": missing.get(peer.name, "")} for peer in peers.PEERS},
         "missing": {name: why for name, why in missing.items() if name not in {peer.name for peer in peers.PEERS}},
-        "goals": judged,
-        "rows": told,
+        "goals": goals.judge(found, is_quick=arguments.quick),
+        "rows": found,
     }
-    whole = not (arguments.quick or arguments.only or arguments.workloads)
+    whole = not (arguments.quick or arguments.only or arguments.rows)
     out = arguments.out or (HERE if whole else cache / "quick")
     out.mkdir(parents=True, exist_ok=True)
     (out / "results.json").write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
@@ -415,26 +390,9 @@ def gather(cache, place, data, floor, arguments):
     home.mkdir(parents=True)
     config = cache / "bench.toml"
     config.write_text(f"[tools.read_file]\nmax_scan_bytes = {1 << 60}\n")
+    missing = {} if floor else {"bare pread, two threads": "no C compiler"}
     python, script = place / "bin" / "python", place / "bin" / "eyespan"
-    settings = {"config": config}
-    found = who.ours(python, script, data, settings)
-    missing = {}
-    if problem := who.servers_missing(python):
-        found = [contestant for contestant in found if not issubclass(contestant.kind, drive.Mcp)]
-        missing["eyespan serve (MCP)"] = problem
-    if floor is None:
-        missing["bare pread, bare system calls"] = "no C compiler"
-    if shutil.which("node") is None:
-        missing["node -e 0"] = "node is not installed"
-    offsets = {}
-
-    def offset(request):
-        key = (request["path"], request["start"])
-        if key not in offsets:
-            offsets[key] = files.offset_behind(Path(request["path"]), request["start"] + request["count"] - 1)
-        return offsets[key]
-
-    found += who.floors(python, floor, data, offset) + who.commands()
+    found = who.ours(python, script, data, config) + who.floors(python, floor, data) + who.commands()
     rivals = who.rivals(cache, data, home)
     if arguments.quick and not arguments.only:
         rivals = [contestant for contestant in rivals if contestant.name.startswith("server-filesystem")]

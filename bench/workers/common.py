@@ -1,7 +1,7 @@
 """The protocol of a worker: a process that calls a read function and times the call itself.
 
-A request is one JSON line: {"op": "window" | "tail" | "count" | "many" | ..., "path", "start", "count", "paths",
-"repeats"}; an operation that is not among the first four is the method of its name.
+A request is one JSON line: {"op": "window" | "tail" | "many" | ..., "path", "start", "count", "paths", "repeats"}; an
+operation that is not among the first three is the method of its name.
 The answer is one line too: {"ns": [time of each repeat], "chars": length of the answer, "steady": every repeat gave the
 same length}, or {"error"}, or {"not_offered"}. {"op": "dump", "path"} writes the last answer to a file, so that the
 driver can check every line of it without that being timed or counted as memory.
@@ -26,9 +26,6 @@ class Reader:
         raise NotOfferedError
 
     def tail(self, path, count):
-        raise NotOfferedError
-
-    def count(self, path):
         raise NotOfferedError
 
     def whole(self, path):
@@ -68,7 +65,6 @@ def _timed(reader, request):
     call = {
         "window": lambda: reader.window(request["path"], request["start"], request["count"]),
         "tail": lambda: reader.tail(request["path"], request["count"]),
-        "count": lambda: reader.count(request["path"]),
         "many": lambda: reader.many(request["paths"]),
     }.get(request["op"]) or (lambda: _other(reader, request))
     times, lengths, result = [], set(), ""

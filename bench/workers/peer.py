@@ -54,9 +54,6 @@ class Kimi(Reader):
     def tail(self, path, count):
         return self._run(path=path, line_offset=-count, n_lines=count).output
 
-    def count(self, path):
-        return self._run(path=path, line_offset=1, n_lines=1).message
-
     def _run(self, **arguments):
         result = self.loop.run_until_complete(self.tool(self.params(**arguments)))
         if result.is_error:
@@ -94,9 +91,6 @@ class Strands(Reader):
 
     def many(self, paths):
         return [self._call(path=",".join(paths), mode="view")]
-
-    def count(self, path):
-        return self._call(path=path, mode="stats")
 
     def _call(self, **arguments):
         result = self.read({"toolUseId": "1", "name": "file_read", "input": arguments})
