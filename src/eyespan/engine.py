@@ -15,7 +15,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
-from eyespan import kinds, plugins
+from eyespan import plugins
 from eyespan.caches import CacheTable
 from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
 from eyespan.errors import UNLOADED, Busy, NotFound, OutsideRoot, ReadError, TimedOut, TooLarge, short_of
@@ -286,10 +286,7 @@ def _nested(source: Source, request: ReadRequest, policy: Policy, context: CallC
     """
     if not request.member and compression(source.first_bytes) is None:
         return source
-    decodes, decodes_archives = [kind.is_one_of(request.documents) for kind in (kinds.COMPRESSED, kinds.ARCHIVE)]
-    if not (request.member or decodes or decodes_archives):
-        return source
-    from eyespan.sources import open_nested
-
+    open_nested = plugins.load(plugins.own("NESTED")[0])
     with context.memory.loan():  # only what the sources hold stays charged
-        return open_nested(source, request.member, policy, context, decode=decodes, decode_archives=decodes_archives)
+        nested: Source = open_nested(source, request, policy, context)
+        return nested

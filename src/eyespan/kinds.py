@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from eyespan import plugins, signatures
 from eyespan.binary_types import binary_type
-from eyespan.signatures import Signature, archive, compression, container, is_binary
+from eyespan.signatures import Signature, container, is_binary
 
 Layout = Literal["text", "notes", "image", "drawing", "pages", "cells"]
 Parts = Literal["", "frames", "pages", "cells", "sheets", "tables", "table"]
@@ -93,20 +93,6 @@ PDF = Kind(
     parts="pages",
     shown_in=("native", "terminal", "claude"),
 )
-ARCHIVE = Kind(
-    "archive",
-    "eyespan.readers.archive",
-    "an archive",
-    signature=lambda first_bytes: archive(first_bytes) is not None,
-    is_fallback=True,
-)
-COMPRESSED = Kind(
-    "compressed",
-    "eyespan.readers.raw_bytes",
-    "a compressed file",
-    signature=lambda first_bytes: compression(first_bytes) is not None,
-    is_fallback=True,
-)
 DATA = Kind("data", "eyespan.readers.data", "a binary file", is_fallback=True)
 KINDS: tuple[Kind, ...] = (
     Kind(
@@ -131,8 +117,6 @@ KINDS: tuple[Kind, ...] = (
         shown_in=("native", "terminal", "claude"),
     ),
     PDF,
-    ARCHIVE,
-    COMPRESSED,
     DATA,
 )
 """The rows of the core. The signature of a PDF may stand after other bytes, so it is compared last."""

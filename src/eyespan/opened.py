@@ -360,7 +360,7 @@ def kind_of(source: Source, request: ReadRequest, context: CallContext) -> Kind:
     """Return the kind of a file for this request. Raises: Binary, if the request refuses it."""
     first_bytes = source.first_bytes
     if request.member and getattr(source, "directory", None) is not None:
-        return kinds.ARCHIVE  # an office file is listed too, if a directory in it is named
+        return kinds.by_name("archive")  # an office file is listed too, if a directory in it is named
     if request.documents or request.refuses:
         kind = kinds.detect(first_bytes, source.name)
         if kind is not None:

@@ -44,12 +44,13 @@ from eyespan.errors import (
     Unreadable,
     WindowTooLarge,
 )
+from eyespan.extras.archives import tars
 from eyespan.lines import index
 from eyespan.memory import Ledger
 from eyespan.model import MIB, Block, Limits, Lines, ReadRequest, Tail
 from eyespan.source import RACY_NS
 from eyespan.sources import cache as source_cache
-from eyespan.sources import members, nested, streams, tars
+from eyespan.sources import members, nested, streams
 from eyespan.sources.members import DIRECTORY, FILE, TOO_LONG_NAME, Contents, MemberEntry, split_member
 from tests.sizes import examples, size
 

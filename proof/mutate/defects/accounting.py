@@ -151,10 +151,10 @@ DEFECTS = (
     # --- archives and outlines ---
     _defect(
         "further members of an archive are not counted",
-        f"{SRC}/readers/archive.py",
+        f"{SRC}/extras/archives/archive.py",
         "    if len(entries) > len(listed):\n",
         "    if False:\n",
-        "tests/readers/test_archive.py tests/sources/test_archives.py",
+        "tests/extras/archives/test_archive.py tests/sources/test_archives.py",
     ),
     _defect(
         "the last line of a Python definition",

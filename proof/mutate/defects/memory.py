@@ -546,7 +546,7 @@ DEFECTS = (
     ),
     Defect(
         name="headers of a tar archive are parsed without end",
-        file=f"{SRC}/sources/tars.py",
+        file=f"{SRC}/extras/archives/tars.py",
         old="            if extension_bytes > MAX_EXTENSION_BYTES and header.size_bytes <= MAX_HEADER_BYTES:",
         new="            if False:",
         tests="tests/sources/test_archives.py -k without_end",

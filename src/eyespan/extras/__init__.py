@@ -1,5 +1,6 @@
 """Everything that the core can be taught: one package per extra, each with a `plugin.py` that lists its rows.
 
+archives    archives and compressed files
 documents   office files, sheets, mail, web pages, tables, the layout of PDFs
 languages   outlines of more languages, maps
 families    the read tools of other programs

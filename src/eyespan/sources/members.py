@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from eyespan.context import CallContext
 from eyespan.policy import MAX_PATH_CHARS, MAX_PATH_NAMES, is_too_long
 
+MAX_DEPTH = 3
+"""The depth of archives in archives."""
 MAX_MEMBERS = 100_000
 MAX_HEADER_BYTES = 1 << 20
 """The largest tar header that is read: a name and the extra fields around it."""

@@ -16,8 +16,7 @@ from eyespan.guard.tree import Identity
 from eyespan.kinds import Kind
 from eyespan.model import ArchiveOptions, DocumentOptions, ImagePart, Lines, NotePart, Part, ReadRequest, TextPart
 from eyespan.opened import Opened
-from eyespan.sources import MAX_DEPTH
-from eyespan.sources.members import FILE, HARD_LINK, MAX_MEMBERS
+from eyespan.sources.members import FILE, HARD_LINK, MAX_DEPTH, MAX_MEMBERS
 from eyespan.tokens import estimate
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ class _FileRecords:
                 self.records[first] = replace(
                     self.records[first], facts={**_facts(opened), **self.records[first].facts}
                 )
-                if opened.kind is kinds.ARCHIVE:
+                if opened.kind.name == "archive":
                     members = self._members(opened, first, depth)
         except ReadError as error:
             self._append(failure(self._path, error, selector=name), kind)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from eyespan.context import CallContext
 from eyespan.escape import short_name
+from eyespan.extras.archives.nested_files import containers, has_denied_target, is_denied, read_contents
 from eyespan.model import Document, NotePart, Selection
 from eyespan.policy import Policy
-from eyespan.sources import containers, has_denied_target, is_denied, read_contents
 from eyespan.sources.members import DIRECTORY, FILE, HARD_LINK, LINK, MemberEntry, canonical_name
 from eyespan.sources.nested import NestedSource
 

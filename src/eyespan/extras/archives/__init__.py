@@ -1,0 +1,1 @@
+"""Archives and compressed files: their listing, their members and what was compressed."""
