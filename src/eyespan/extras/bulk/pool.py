@@ -13,15 +13,13 @@ from eyespan.errors import ReadError
 from eyespan.extras.bulk.reading import MAX_BYTES, Options, failure, read_file, valid_record
 from eyespan.extras.bulk.record import Record
 from eyespan.extras.bulk.walk import find_files
-from eyespan.extras.bulk.worker import BulkWorker, Ended
+from eyespan.extras.bulk.worker import REMOTE_THREADS, BulkWorker, Ended
 
 if TYPE_CHECKING:
     from eyespan.workspace import Workspace
 
 
 MAX_IN_FLIGHT = 64
-REMOTE_THREADS = 8
-"""The objects of a store that one process reads at a time."""
 MIN_TOKENS = 16
 """The smallest limit of a chunk."""
 MAX_CRASHES = 2
