@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyespan import Workspace
+from eyespan.context import CallContext
 from eyespan.lines import char_range
+from eyespan.lines.encodings import READ_BYTES
 from eyespan.model import CharRange, ReadRequest, Tail
 from tests.sizes import examples
 
@@ -172,3 +174,25 @@ def test_a_guess_is_returned_with_its_confidence(tmp_path):
 def test_undecodable_pieces_are_counted(tmp_path):
     assert read(tmp_path, b"a\xffb\n\xfe\n", CharRange())[1]["replaced"] == 2
     assert "replaced" not in read(tmp_path, b"ab\n", CharRange())[1]
+
+
+class Totals(CallContext):
+    """Notes what the call holds after each charge."""
+
+    def __init__(self):
+        super().__init__()
+        self.totals = []
+
+    def charge(self, size_bytes):
+        super().charge(size_bytes)
+        self.totals.append(self.memory.charged_bytes)
+
+
+def test_the_pieces_of_a_text_are_paid_for_before_it_is_made_of_them(directory):
+    """One wide character makes the whole text wide."""
+    (directory / "f.txt").write_bytes("🙂".encode() + b"a" * 9999)
+    context = Totals()
+    with Workspace(directory) as workspace:
+        workspace.engine.read(ReadRequest("f.txt", CharRange(1, 1)), context)
+
+    assert context.totals[-2:] == [10_000 * READ_BYTES[4]] * 2

@@ -115,7 +115,7 @@ DEFECTS = (
         file=f"{SRC}/lines/char_range.py",
         old="        context.charge(READ_BYTES[width] * chars - charged)\n",
         new="        pass\n",
-        tests=f"{CONTEXT} -k pays",
+        tests="tests/lines/test_char_range.py -k paid_for",
     ),
     Defect(
         name="members of archives are free",
@@ -395,7 +395,7 @@ DEFECTS = (
         file=f"{SRC}/lines/char_range.py",
         old="        width = max(width, char_width(text))\n",
         new="        width = char_width(text)\n",
-        tests="tests/dialects/test_rendering.py -k pays_for",
+        tests="tests/lines/test_char_range.py -k paid_for",
     ),
     Defect(
         name="escapes of a long text are as wide as its widest character",
