@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Final, Literal
 
 from eyespan import tokens
@@ -352,7 +351,7 @@ class ReplyError:
     message: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Reply:
     """One answer of a tool; replies compare by value."""
 
@@ -369,7 +368,7 @@ class Reply:
     def is_error(self) -> bool:
         return self.error is not None
 
-    @cached_property
+    @property
     def facts(self) -> dict[str, Any]:
         """Return counts about the answer and the file, under the same names in every dialect.
 

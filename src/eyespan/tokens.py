@@ -17,7 +17,7 @@ import re
 import zlib
 from bisect import bisect_left
 from collections import Counter
-from functools import cache
+from functools import cache, lru_cache
 
 from eyespan._native import weigh_words
 
@@ -152,8 +152,12 @@ def estimate(text: str) -> int:
     """Return about how many tokens a text is, rather too many than too few: 0 for none, 1 for one character."""
     if len(text) < 2:
         return len(text)
-    blocks = [text] if text.isascii() else _blocks(text)
-    return _as_tokens(sum(map(_total_of_block, blocks)))
+    return (_estimated if len(text) <= _LONG_CHARS else _estimated.__wrapped__)(text)
+
+
+@lru_cache(maxsize=8)  # an answer is estimated when it is fitted, when it is limited, and for its facts
+def _estimated(text: str) -> int:
+    return _as_tokens(sum(map(_total_of_block, [text] if text.isascii() else _blocks(text))))
 
 
 def estimate_image(data: bytes) -> int:

@@ -217,11 +217,10 @@ async def _in_own_thread(work: Callable[[], Reply]) -> Reply:
 
 def _with_valid_text(reply: Reply) -> Reply:
     """Return the reply with every string in valid UTF-8: one lone surrogate breaks a JSON server."""
-    valid = Reply(
+    return Reply(
         tuple([TextContent(valid_text(b.text)) if type(b) is TextContent else b for b in reply.content]),
         valid_tree(reply.structured),
         reply.error and ReplyError(reply.error.code, valid_text(reply.error.message)),
         tuple(map(valid_text, reply.notes)),
         valid_tree(reply.measures),
     )
-    return reply if valid == reply else valid  # what was counted of a reply stays with it
