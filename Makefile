@@ -66,9 +66,8 @@ coverage: $(READY)  ## lines and branches of guard, lines and readers that the t
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check coverage
 	@$(BIN)/python -m proof coverage
 
-bench: $(READY)  ## measure reads, compared with other tools, which it installs, and documents; some 20 minutes
+bench: $(READY)  ## measure reads of text, compared with other tools, which it installs; some ten minutes
 	@$(BIN)/python bench/run.py && $(BIN)/python bench/readme.py
-	@$(BIN)/python bench/documents.py
 
 bench-quick: $(READY)  ## the same with small sizes; two minutes
 	@$(BIN)/python bench/run.py --quick

@@ -1,6 +1,6 @@
 """Compare read tools on the same files and requests, in one run.
 
-    python bench/run.py                    everything: peers are installed, files made (2.5 GB), a quarter of an hour
+    python bench/run.py                    everything: peers are installed, files made (2.5 GB), ten minutes
     python bench/run.py --quick            small files, the peer that installs quickly, two minutes
     python bench/run.py --rows file,many   some rows
     python bench/run.py --only kimi        some contestants, and the floors
