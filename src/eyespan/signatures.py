@@ -14,7 +14,7 @@ from eyespan.model import SNIFF_BYTES
 
 Signature = Callable[[bytes], bool]
 
-_ZIP_HEADER = b"PK\3\4"
+ZIP_HEADER = b"PK\3\4"
 DECODED_BYTES = 16 * 1024
 """What is decoded at a time to find out if bytes are valid: new memory takes longer than decoding."""
 
@@ -38,33 +38,6 @@ def first_fit(rows: Iterable[tuple[str, Bytes]], first_bytes: bytes) -> str | No
         if first_bytes.startswith(signature.value, signature.at) and signature(first_bytes):
             return name
     return None
-
-
-def in_zip(directory: bytes) -> Bytes:
-    """Return the signature of a zip file of which one of the first members lies in a directory."""
-    return Bytes(0, _ZIP_HEADER, also=lambda first_bytes: _has_member(first_bytes, directory))
-
-
-def _has_member(first_bytes: bytes, directory: bytes) -> bool:
-    """Return True if the header of one of the first members has a name in this directory."""
-    at = 0
-    for _ in range(64):
-        if not first_bytes.startswith(_ZIP_HEADER, at):
-            return False
-        header = first_bytes[at : at + 30]
-        name = at + 30
-        if first_bytes.startswith(directory, name):
-            return True
-        size, name_size, extra_size = (
-            int.from_bytes(header[start:end], "little") for start, end in ((18, 22), (26, 28), (28, 30))
-        )
-        # A member that was written as a stream has its size after its data. A stored member has it here, and its data
-        # may be another zip file, with headers of its own.
-        is_known = 0 < size < 0xFFFFFFFF
-        at = name + name_size + extra_size + size if is_known else first_bytes.find(_ZIP_HEADER, name)
-        if at < 0:
-            return False
-    return False
 
 
 def is_binary(first_bytes: bytes) -> bool:
@@ -228,7 +201,7 @@ def compression(first_bytes: bytes) -> str | None:
 
 def archive(first_bytes: bytes) -> str | None:
     """Return the archive format of a file by its first bytes: "zip", "tar" or None."""
-    if first_bytes[:4] in (_ZIP_HEADER, b"PK\5\6"):
+    if first_bytes[:4] in (ZIP_HEADER, b"PK\5\6"):
         return "zip"
     return "tar" if first_bytes[:1] != b"\0" and tar_checksum_fits(first_bytes[:_TAR_BLOCK]) else None
 

@@ -8,7 +8,7 @@ from typing import Any
 from eyespan import kinds
 from eyespan.extras.documents.images.signature import is_drawing
 from eyespan.kinds import Kind
-from eyespan.signatures import Bytes, Signature, in_zip, is_binary
+from eyespan.signatures import ZIP_HEADER, Bytes, Signature, is_binary
 
 DEPENDENCIES = {
     "duckdb": ("tables", "Parquet files"),
@@ -20,7 +20,36 @@ DEPENDENCIES = {
 
 _HERE = "eyespan.extras.documents"
 _ODF = b"mimetypeapplication/vnd.oasis.opendocument."
-_IN_XL = in_zip(b"xl/")
+
+
+def _in_zip(directory: bytes) -> Bytes:
+    """Return the signature of a zip file of which one of the first members lies in a directory."""
+    return Bytes(0, ZIP_HEADER, also=lambda first_bytes: _has_member(first_bytes, directory))
+
+
+def _has_member(first_bytes: bytes, directory: bytes) -> bool:
+    """Return True if the header of one of the first members has a name in this directory."""
+    at = 0
+    for _ in range(64):
+        if not first_bytes.startswith(ZIP_HEADER, at):
+            return False
+        header = first_bytes[at : at + 30]
+        name = at + 30
+        if first_bytes.startswith(directory, name):
+            return True
+        size, name_size, extra_size = (
+            int.from_bytes(header[start:end], "little") for start, end in ((18, 22), (26, 28), (28, 30))
+        )
+        # A member that was written as a stream has its size after its data. A stored member has it here, and its data
+        # may be another zip file, with headers of its own.
+        is_known = 0 < size < 0xFFFFFFFF
+        at = name + name_size + extra_size + size if is_known else first_bytes.find(ZIP_HEADER, name)
+        if at < 0:
+            return False
+    return False
+
+
+_IN_XL = _in_zip(b"xl/")
 
 
 def _is_sheet(first_bytes: bytes) -> bool:
@@ -58,8 +87,8 @@ KINDS = (
         is_text=True,
         shown_in=("native",),
     ),
-    _packed("docx", "a text document", "office.docx", ".docx .docm .dotx", in_zip(b"word/")),
-    _packed("pptx", "a presentation", "office.pptx", ".pptx .pptm .ppsx", in_zip(b"ppt/")),
+    _packed("docx", "a text document", "office.docx", ".docx .docm .dotx", _in_zip(b"word/")),
+    _packed("pptx", "a presentation", "office.pptx", ".pptx .pptm .ppsx", _in_zip(b"ppt/")),
     _packed(
         *("sheet", "a spreadsheet", "sheets.sheet", ".xlsx .xlsm .xlsb .xls .ods", _is_sheet),
         needs="python_calamine",
