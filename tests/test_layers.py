@@ -155,18 +155,19 @@ PARSING_BUILTINS = {"compile", "eval", "exec"}
 
 
 BUDGETS = {
-    "core": (20_076, 20_000),
-    "documents": (6_397, 6_397),
+    "core": (20_000, 20_000),
+    "documents": (6_416, 6_416),
     "languages": (2_678, 2_678),
     "families": (2_267, 2_267),
     "http": (3_658, 3_200),
     "remote": (1_360, 1_200),
-    "bulk and hosts": (2_745, 1_500),
+    "bulk and hosts": (2_744, 1_500),
     "git": (864, 864),
     "pasted": (1_070, 1_070),
     "operations": (463, 463),
     "resources": (290, 290),
     "archives": (393, 393),
+    "edits": (118, 118),
 }
 """The most lines of code of each part, without comments and docstrings, and the goal beside it. A new ability names the
 lines that it replaces, or goes to an extra; a limit above its goal only falls."""

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from eyespan.context import CallContext
     from eyespan.errors import ReadError
     from eyespan.extras.bulk.record import Record
+    from eyespan.extras.edits.contract import check_edit
     from eyespan.model import DocumentContent, ImageContent, Reply, ReplyError, TextContent, ToolSpec
     from eyespan.policy import Policy
     from eyespan.tool import Tool
-    from eyespan.workspace import Workspace, check_edit
+    from eyespan.workspace import Workspace
 
 __version__ = "0.2.0"
 
@@ -47,7 +48,7 @@ _MODULES = {
     "Record": "eyespan.extras.bulk.record",
     "Tool": "eyespan.tool",
     "Workspace": "eyespan.workspace",
-    "check_edit": "eyespan.workspace",
+    "check_edit": "eyespan.extras.edits.contract",
 }
 
 

@@ -27,7 +27,7 @@ Group = Literal["kinds", "dialects", "outliners", "roots"]
 
 EXTRAS = (
     *("documents", "languages", "families", "http", "remote", "bulk", "hosts", "git", "pasted", "operations"),
-    *("resources", "archives"),
+    *("resources", "archives", "edits"),
 )
 OFF = "EYESPAN_NO_PLUGINS"
 """The variable that turns installed plugins off, in this process and those that it starts."""

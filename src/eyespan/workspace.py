@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from eyespan import plugins
 from eyespan.context import DEADLINE_SECONDS, CallContext
@@ -294,27 +294,3 @@ def _load_config(roots: Sequence[Root], path: str | None, deadline_seconds: floa
         raise TimeoutError(f"{path or FILE_NAME}: {error}") from None
     except ReadError as error:
         raise BadConfig(f"{path or FILE_NAME}: {error}") from None
-
-
-def check_edit(path: str, lines: str, hash: str, *, root: str = ".") -> Literal["ok", "changed", "unseen"]:  # noqa: A002
-    """Compare the lines that an edit replaces with the part of the file that the editor has seen.
-
-    `hash` is that in the header of the part; with its lines, as in `10-40/340 #482913758201`, the edit may replace
-    some of them. It may also be the anchors of the first and the last of the lines: `12:a3f 14:x0b`. Returns "ok" if
-    the file still has the part, "changed" if not, "unseen" if the part lacks some lines.
-
-    Raises: ValueError for lines that are no ranges and a hash that is none.
-    """
-    from eyespan.dialects.native.edits import has_anchors, part_seen
-
-    anchors = dict([one.split(":") for one in hash.replace(",", " ").split()]) if has_anchors(hash) else {}
-    seen = lines if anchors else part_seen(lines, hash)
-    if not seen or (anchors and not {*lines.split("-")} <= anchors.keys()):
-        return "unseen"
-    with Workspace(root) as workspace:
-        arguments = {"files": [{"path": path, "lines": seen}], "known": [] if anchors else [hash], "budget": 200_000}
-        reply = workspace.tool("native", anchors=bool(anchors)).call(arguments)
-    if anchors:
-        return "ok" if all(f"\n{line}:{one}\t" in reply.text for line, one in anchors.items()) else "changed"
-    parts = (reply.structured or {"parts": [{}]})["parts"]
-    return "ok" if parts[0].get("unchanged") else "changed"

@@ -3,6 +3,7 @@
 archives    archives and compressed files
 documents   office files, sheets, mail, web pages, tables, the layout of PDFs
 languages   outlines of more languages, maps
+edits       what edit tools ask about reads
 families    the read tools of other programs
 http        MCP over HTTP and the page
 remote      buckets and web servers

@@ -9,21 +9,21 @@ describes the answer.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
-from eyespan import kinds
+from eyespan import kinds, plugins
 from eyespan.context import CallContext
 from eyespan.dialects.base import Admit, Dialect
-from eyespan.dialects.native import edits, own_lines
+from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.arguments import HIGHEST_BUDGET, LEAST_BUDGET, NativeArgs, parse_arguments
 from eyespan.dialects.native.call import answer
 from eyespan.dialects.native.holdings import Holdings
 from eyespan.dialects.native.items import describe
 from eyespan.dialects.native.rows import EVERY, Style
 from eyespan.engine import Engine
-from eyespan.errors import BadArguments, ReadError
-from eyespan.model import Lines, Reply, ReplyError, TextContent, ToolSpec
-from eyespan.selectors import Ranges
+from eyespan.errors import ReadError
+from eyespan.model import Reply, ReplyError, ToolSpec
 
 DEFAULT_BUDGET = 10_000
 
@@ -69,7 +69,7 @@ class Native(Dialect):
         self.documents = frozenset({"native"})
         self.all_documents = self.documents | {kinds.SOURCES}
         if settings["changes"]:
-            self.members = (self, Changes(self))
+            self.members = (self, self._edits.Changes(self))
 
     def _spec(self) -> ToolSpec:
         return ToolSpec("read", _description(self.style, self.remembers), _schema(self.budget, self.remembers))
@@ -81,59 +81,19 @@ class Native(Dialect):
     def parse(self, arguments: Any, admit: Admit) -> NativeArgs:
         return parse_arguments(arguments, self.budget)
 
+    @property
+    def _edits(self) -> Any:
+        """Return the module that compares what was shown with the files as they are."""
+        return import_module(plugins.own("EDITS")[0])
+
     def changed(self, engine: Engine) -> list[str]:
-        return edits.changed(self, engine)
+        return list(self._edits.changed(self, engine))
 
     def unseen(self, engine: Engine, path: str, first: int, last: int) -> list[str]:
-        return edits.unseen(self, engine, path, first, last)
+        return list(self._edits.unseen(self, engine, path, first, last))
 
     def render_error(self, error: ReadError) -> ReplyError:
         return ReplyError(error.code, own_lines.write([own_lines.failure(describe(error))]))
-
-
-class Changes(Dialect):
-    """A second tool: which lines that `read` has shown are no longer so, and which lines it has never shown."""
-
-    name = "native"
-    remembers = True
-    """It belongs to one conversation."""
-
-    def __init__(self, native: Native) -> None:
-        self._native = native
-        super().__init__()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Changes, (self._native,)
-
-    def _spec(self) -> ToolSpec:
-        text = "Files as selectors, a.py:10-20, whose lines are then returned that read has never shown"
-        files = {"type": "array", "items": {"type": "string"}, "description": text}
-        words = "Lists the lines that read has shown and that have changed since, as selectors."
-        return ToolSpec("changes", words, {"type": "object", "properties": {"files": files}})
-
-    def run(self, arguments: Any, engine: Engine, context: CallContext | None) -> Reply:
-        asks = arguments.get("files") if isinstance(arguments, dict) else None
-        if not asks:
-            return _selectors_reply("changed", edits.changed(self._native, engine))
-        found: list[str] = []
-        for ask in parse_arguments({"files": asks}, self._native.budget).asks:
-            target = ask.readings[-1]
-            ranges = target.piece.ranges if isinstance(target.piece, Ranges) else ()
-            lines = [one for one in ranges if isinstance(one, Lines) and one.count]
-            if not lines or len(lines) < len(ranges):
-                raise BadArguments("invalid_arguments", f'{ask.written} names no lines, as in "a.py:10-20"')
-            for one in lines:
-                last = one.first + (one.count or 1) - 1
-                found += edits.unseen(self._native, engine, target.path, one.first, last)
-        return _selectors_reply("unseen", found)
-
-    def render_error(self, error: ReadError) -> ReplyError:
-        return self._native.render_error(error)
-
-
-def _selectors_reply(name: str, selectors: list[str]) -> Reply:
-    lines = [own_lines.words(f"{name}: {len(selectors)}"), *map(own_lines.entry, selectors)]
-    return Reply((TextContent(own_lines.write(lines)),), {name: selectors})
 
 
 # --- the words of the tool -----------------------------------------------------------------------------------------

@@ -1,0 +1,3 @@
+from tests.dialects.native.conftest import root, tool
+
+__all__ = ["root", "tool"]
