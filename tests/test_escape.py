@@ -108,3 +108,11 @@ def test_every_surface_prints_names_escaped(tmp_path_factory, capfdbinary, name)
     assert failure.startswith(f">! missing{shown}missing: ")
     assert output.startswith(f"==> {shown} <==\n")
     assert f"missing{shown}missing" in errors
+
+
+@pytest.mark.parametrize(
+    ("numbers", "runs"),
+    [([], ""), ([3], "3"), ([3, 7, 8, 9, 12], "3,7-9,12"), ([1, 3, 5, 7, 9], "1,3,5,7,...")],
+)
+def test_numbers_are_shown_in_runs_of_which_many_are_cut(numbers, runs):
+    assert escape.number_runs(numbers, 4) == runs

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyespan.context import CallContext
 from eyespan.errors import NoSymbol, Unreadable
+from eyespan.escape import number_runs
 from eyespan.kinds import is_pdf
 from eyespan.model import MIB, BytesPart, Document, NotePart, Part, PdfOptions, Selection
 from eyespan.readers.image import SHOWN_PX, image_part
@@ -185,7 +186,7 @@ def _contents(facts: dict[str, Any]) -> str:
         f"- {name}{f' ({size} bytes)' if size >= 0 else ''}" for name, size in facts.get("attachments") or []
     ]
     signed = [f"- {count}"] if (count := facts.get("total_signatures")) else []
-    running = [f"- {text} (p{_page_ranges(pages)})" for text, pages in facts.get("running") or []]
+    running = [f"- {text} (p{number_runs(pages)})" for text, pages in facts.get("running") or []]
     lists = (
         ("Bookmarks", _entries(facts.get("bookmarks")), facts.get("total_bookmarks", 0)),
         ("Attachments", attachments, facts.get("total_attachments", 0)),
@@ -203,17 +204,6 @@ def _contents(facts: dict[str, Any]) -> str:
 def _entries(entries: list[tuple[int, str, int]] | None) -> list[str]:
     """Return bookmarks or headings as a nested list, with their pages."""
     return [f"{'  ' * level}- {title}{f' (p{page})' if page else ''}" for level, title, page in entries or ()]
-
-
-def _page_ranges(pages: list[int]) -> str:
-    """Return numbers of pages as ranges: 1-3,5."""
-    ranges: list[list[int]] = []
-    for page in pages:
-        if ranges and ranges[-1][1] == page - 1:
-            ranges[-1][1] = page
-        else:
-            ranges.append([page, page])
-    return ",".join([f"{first}-{last}" if last > first else str(first) for first, last in ranges])
 
 
 def _no_section(opened: Opened, name: str, facts: dict[str, Any]) -> NoSymbol:

@@ -61,17 +61,17 @@ def keep_memory() -> None:
         libc.mallopt(mmap_threshold, 16 << 20)
 
 
-def return_memory() -> None:
+def return_memory(kept_bytes: int = 5 << 18) -> None:
     """Configure malloc to return freed memory, for a process that runs for weeks.
 
-    Threads share one arena: another takes 64 MB of address space and keeps what was freed. Blocks of more than a
-    megabyte are returned at once; by default glibc raises that size with the first large block that is freed. Files are
-    read by blocks of a megabyte: if these were returned too, a scan would take five times as long.
+    Threads share one arena: another takes 64 MB of address space and keeps what was freed. Blocks of more than
+    `kept_bytes` are returned at once; by default glibc raises that size with the first large block that is freed. Files
+    are read by blocks of a megabyte: if these were returned too, a scan would take five times as long.
     """
     if LINUX and hasattr(libc, "mallopt"):
         trim_threshold, mmap_threshold, arena_max = -1, -3, -8
         libc.mallopt(arena_max, MAX_ARENAS)
-        libc.mallopt(mmap_threshold, 5 << 18)
+        libc.mallopt(mmap_threshold, kept_bytes)
         libc.mallopt(trim_threshold, 2 << 20)
 
 

@@ -8,8 +8,6 @@ from _thread import allocate_lock
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
 """The longest line accepted. The official SDK has the same limit for the body of a request."""
-_READ_BYTES = 65536
-_SMALL_BYTES = 65536
 
 
 class LineTooLong(Exception):
@@ -56,7 +54,7 @@ class LineStream:
 
     def _read_block(self) -> bytes:
         try:
-            return os.read(self._in, _READ_BYTES)
+            return os.read(self._in, 65_536)
         except OSError:
             return b""
 
@@ -66,7 +64,7 @@ class LineStream:
 
     def write(self, pieces: list[bytes]) -> bool:
         """Write pieces of whole lines. Returns False if this write found the stream broken."""
-        if sum(map(len, pieces)) <= _SMALL_BYTES:  # of a large answer no copy is made
+        if sum(map(len, pieces)) <= 65_536:  # of a large answer no copy is made
             pieces = [b"".join(pieces)]
         with self._writing:
             try:

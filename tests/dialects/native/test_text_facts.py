@@ -31,14 +31,6 @@ def test_notes_appear_only_when_they_matter(root, call, data, note):
     assert notes == ([] if note is None else [note])
 
 
-@pytest.mark.parametrize(
-    ("numbers", "runs"),
-    [([], ""), ([3], "3"), ([3, 7, 8, 9, 12], "3, 7-9, 12"), ([1, 3, 5, 7, 9], "1, 3, 5, 7, ...")],
-)
-def test_numbers_are_written_as_runs(numbers, runs):
-    assert text_facts.number_runs(numbers) == runs
-
-
 def test_only_the_first_hidden_characters_are_named():
     found = text_facts.hidden([(1, 1, "\u200b" * 7)])
 

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from eyespan.extras.http import trimming
+from eyespan.sandbox import process
 from eyespan.sandbox.process import MAX_ARENAS
 
 
@@ -27,7 +28,7 @@ class Library:
 
 def test_arenas_are_few_and_trimmed_regularly(monkeypatch):
     library = Library()
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: library)
+    monkeypatch.setattr(process, "libc", library)
     monkeypatch.setattr(trimming, "TRIM_SECONDS", 0.001)
 
     async def run():
@@ -41,7 +42,7 @@ def test_arenas_are_few_and_trimmed_regularly(monkeypatch):
 
 
 def test_a_library_without_these_calls_is_left_alone(monkeypatch):
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
+    monkeypatch.setattr(process, "libc", object())
 
     async def run():
         return trimming.return_free_memory(asyncio.get_running_loop())

@@ -14,6 +14,7 @@ from eyespan.dialects.native.holdings import digest, hashed_lines
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS
 from eyespan.dialects.native.rows import Row, count_fitting, extent, place_after, shared, split_runs, starts_after_gap
 from eyespan.dialects.pieces import AROUND_LINES
+from eyespan.escape import number_runs
 from eyespan.lines.encodings import UNSURE
 from eyespan.model import CharRange
 from eyespan.selectors import write_symbol
@@ -301,7 +302,7 @@ def _notes(loaded: Loaded, rows: Sequence[Row]) -> str:
     if extra.get("replaced"):
         lost = [row.number for row in rows if "\ufffd" in row.text]
         if lost:
-            notes.append(f"bytes that are not {encoding} shown as U+FFFD on {text_facts.number_runs(lost)}")
+            notes.append(f"bytes that are not {encoding} shown as U+FFFD on {number_runs(lost, text_facts.MAX_RUNS)}")
     if loaded.facts.hard_links > 1:
         notes.append(f"{loaded.facts.hard_links} hard links")
     if loaded.has_changed:

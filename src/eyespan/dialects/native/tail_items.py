@@ -26,7 +26,6 @@ class TailItem:
         """Raises: ReadError; WindowTooLarge for more than a window holds."""
         self._base = write_target(target)
         self._facts = text.facts
-        self._count = count
         self.selector = f"{self._base}:-{count}"
         self._numbered = f"{self._base}:1,-{count}"
         part, document = text.read(Tail(min(count, MAX_ROWS), numbered=False))

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from eyespan.escape import number_runs
+
 MAX_PLACES = 5
 MAX_RUNS = 4
 MAX_COUNTED = 10_000
@@ -73,7 +75,7 @@ def describe_line_ends(with_cr: Sequence[int], without_cr: Sequence[int]) -> str
     if not without_cr:
         return "CRLF"
     few, name = (with_cr, "CRLF") if len(with_cr) <= len(without_cr) else (without_cr, "LF")
-    return f"mixed line ends, {name} on {number_runs(few)}"
+    return f"mixed line ends, {name} on {number_runs(few, MAX_RUNS)}"
 
 
 def describe_indentation(lines: Sequence[tuple[int, str]]) -> str:
@@ -87,22 +89,8 @@ def describe_indentation(lines: Sequence[tuple[int, str]]) -> str:
     if not blanks:
         return ""
     few, name = (tabs, "tabs") if len(tabs) <= len(blanks) else (blanks, "blanks")
-    return f"mixed indentation, {name} on {number_runs(few)}"
+    return f"mixed indentation, {name} on {number_runs(few, MAX_RUNS)}"
 
 
 def _indent(text: str) -> str:
     return text[: len(text) - len(text.lstrip(" \t"))]
-
-
-def number_runs(numbers: Sequence[int]) -> str:
-    """Return `3, 7-9, 12` for sorted numbers; only the first few runs of many."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    names = [f"{first}" if first == last else f"{first}-{last}" for first, last in runs[:MAX_RUNS]]
-    if len(runs) > MAX_RUNS:
-        names.append("...")
-    return ", ".join(names)

@@ -93,7 +93,6 @@ class TextItem:
 
     def __init__(self, plan: TextPlan, loaded: Loaded, view: View) -> None:
         self._plan = plan
-        self._view = view
         base = write_target(plan.target)
         name = own_lines.base_name(plan.target)
         held = _held(plan, loaded, view)

@@ -62,7 +62,7 @@ def _window_chunks(opened: Opened, path: str, max_tokens: int, max_bytes: int) -
     for window in windows(opened):
         document = window.document
         if window.piece is None and opened.kind.layout == "pages":
-            before = _BEFORE_PAGES
+            before = "bookmarks, attachments or signatures before the first page"
             continue
         text, cuts = _joined_text(document, path)
         taken_bytes += len(text)
@@ -76,9 +76,6 @@ def _window_chunks(opened: Opened, path: str, max_tokens: int, max_bytes: int) -
             piece = _piece_within(window.piece, None if is_whole else _range(first, last, column, chars), len(lines))
             yield Chunk(selector_of(path, piece), _text(lines, first, last, column, chars), left_out=left_out)
             left_out = ""
-
-
-_BEFORE_PAGES = "bookmarks, attachments or signatures before the first page"
 
 
 def _piece_within(piece: Piece | None, selected: Lines | CharRange | None, line_count: int) -> Piece:

@@ -13,7 +13,6 @@ from eyespan.dialects.table import Paths, TableDialect, Window
 from eyespan.model import CHEAP_TOTAL
 
 _PATH = Field("filepath", "string", "The file to read, relative to the root of the workspace.", required=True)
-_TAIL = "must be 1 or greater. Negative line numbers are not supported"
 
 
 def _line(name: str, text: str) -> Field:
@@ -25,7 +24,7 @@ def _line(name: str, text: str) -> Field:
         minimum=1,
         takes=("float", "text"),
         hides_bounds=True,
-        messages={"below": f"{name} {_TAIL}"},
+        messages={"below": f"{name} must be 1 or greater. Negative line numbers are not supported"},
     )
 
 

@@ -35,7 +35,6 @@ RECEIVE_BYTES = 64 * 1024
 """The most that one connection receives before the others have their turn."""
 MAX_OPENING = 256
 """Connections whose handshake is not complete."""
-HANDSHAKE_SECONDS = 5.0
 FIRST_REQUEST_SECONDS = 1.0
 """The time that a new connection has for its request after the server was asked to stop."""
 STOP_SECONDS = 5.0
@@ -153,7 +152,7 @@ class HttpServer:
                 lambda: Connection(self),
                 link,
                 ssl=self._tls_context,
-                ssl_handshake_timeout=None if self._tls_context is None else HANDSHAKE_SECONDS,
+                ssl_handshake_timeout=None if self._tls_context is None else 5.0,
             )
         except OSError:
             link.close()  # the client has disconnected already

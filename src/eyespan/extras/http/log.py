@@ -27,10 +27,9 @@ class Log:
         """Write one line. `event` and `facts` are for programs, `message` is for people."""
         if self._is_json:
             from eyespan.server import json_messages
+            from eyespan.server.audit import timestamp
 
-            now = time.time()
-            stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"
-            line = {"time": stamp, "event": event, "message": message, **facts}
+            line = {"time": timestamp(time.time()), "event": event, "message": message, **facts}
             text = b"".join(json_messages.dumps(valid_tree(line))).decode()
         else:
             text = f"eyespan serve: {visible(message)}"

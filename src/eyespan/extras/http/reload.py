@@ -31,7 +31,6 @@ class Closable(Protocol):
     def close(self) -> None: ...
 
 
-LOOK_SECONDS = 1.0
 MAX_BYTES = 4 * 1024 * 1024
 _HEADER = struct.Struct("=QQ")
 
@@ -157,7 +156,7 @@ def _keep(options: HttpOptions, shared: SharedSecrets, log: Log, control_fd: int
                     f"not reloaded, the old tokens and certificates stay in force: {in_plain_words(error)}",
                     ok=False,
                 )
-        ready, _, _ = select.select([control_fd], [], [], LOOK_SECONDS)
+        ready, _, _ = select.select([control_fd], [], [], 1.0)
         is_asked = bool(ready)
         if ready and not os.read(control_fd, 4096):
             return  # the server has ended

@@ -13,32 +13,27 @@ from typing import TYPE_CHECKING
 
 from eyespan import caches
 from eyespan.memory import LEDGER
-from eyespan.sandbox.process import MAX_ARENAS
+from eyespan.sandbox import process
 
 if TYPE_CHECKING:
     import asyncio
 
 
 TRIM_SECONDS = 10.0
-_M_ARENA_MAX, _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -8, -3, -1
 
 
 def return_free_memory(loop: asyncio.AbstractEventLoop) -> bool:
     """Limit what malloc keeps, and trim it while the loop runs. Returns False if the C library cannot."""
-    try:
-        library = ctypes.CDLL(None)
-        mallopt, malloc_trim = library.mallopt, library.malloc_trim
-    except (OSError, AttributeError, TypeError):
+    library = process.libc
+    if not hasattr(library, "malloc_trim"):
         return False
-    mallopt(_M_ARENA_MAX, MAX_ARENAS)
     # Eight calls at once hold 3 to 5 MB less if blocks of files are returned too. A scan then takes longer.
-    mallopt(_M_MMAP_THRESHOLD, 128 << 10)
-    mallopt(_M_TRIM_THRESHOLD, 1 << 20)
+    process.return_memory(128 << 10)
 
     def trim() -> None:
         if LEDGER.has_collected(2 * TRIM_SECONDS + caches.UNUSED_SECONDS):
             caches.drop_unused()
-        malloc_trim(ctypes.c_size_t(0))
+        library.malloc_trim(ctypes.c_size_t(0))
         loop.call_later(TRIM_SECONDS, trim)
 
     loop.call_later(TRIM_SECONDS, trim)

@@ -15,7 +15,6 @@ from dataclasses import replace
 from eyespan.outline.model import TYPE_KINDS, Definition
 
 _CLOSING = re.compile(r"[})\]]|end\b")
-_TAB_COLUMNS = 8
 _BLANK_LINES = 50
 """The lines after a definition that are searched for one with text."""
 _BODIES = frozenset(("function", "method", "test", "namespace", *TYPE_KINDS))
@@ -32,7 +31,7 @@ class Alignment:
         """The lines that begin with a closing bracket or word, by column."""
         for number, line in enumerate(lines, 1):
             body = line.lstrip()
-            column = len(line[: len(line) - len(body)].expandtabs(_TAB_COLUMNS)) if body else -1
+            column = len(line[: len(line) - len(body)].expandtabs(8)) if body else -1
             self._columns.append(column)
             if _CLOSING.match(body):
                 self._closing.setdefault(column, []).append(number)

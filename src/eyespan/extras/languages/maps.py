@@ -33,7 +33,6 @@ NAME_BYTES = 120
 """The memory of a name while files are ranked."""
 MAX_CACHED_BYTES = 3 << 20
 """The summaries that are cached."""
-MAX_MAPS = 8
 MAX_MAP_BYTES = 1 << 20
 """The memory of all maps that are cached."""
 MAP_FILE_BYTES = 120
@@ -128,7 +127,7 @@ class MapCache:
     def __init__(self) -> None:
         self._summaries = CacheTable(MAX_CACHED_BYTES + ENTRY_BYTES)
         """One entry: the summaries of all files."""
-        self.maps = CacheTable(MAX_MAP_BYTES, MAX_MAPS)
+        self.maps = CacheTable(MAX_MAP_BYTES, 8)
         """The maps by the fingerprint of their trees."""
 
     def make(

@@ -31,7 +31,6 @@ from eyespan.workspace import Workspace
 
 SECRET = "the-secret-of-this-attack"
 PLAIN = "the-plain-text-of-this-attack"
-RACE_SECONDS = 5.0
 DIALECTS = {"native": "path", "codex": "file_path", "claude": "file_path", "forge": "path", "workspace": "path"}
 """The dialects that are attacked, with the argument that names a file."""
 DENIED = (".env", "id_rsa", "server.key", ".netrc", ".npmrc", "credentials.json", ".git-credentials", ".pgpass")
@@ -43,7 +42,7 @@ Row = tuple[str, bool, str]
 """The name of an attack, True if it failed, and what was tried."""
 
 
-def attacks(race_seconds: float = RACE_SECONDS) -> Iterator[Row]:
+def attacks(race_seconds: float = 5.0) -> Iterator[Row]:
     """Yield the result of each attack."""
     with TemporaryDirectory(prefix="eyespan-") as top:
         directory = Path(top).resolve()

@@ -25,8 +25,6 @@ from eyespan.extras.remote.web import MAX_PLACE_BYTES, METADATA_ANSWER, Server
 from eyespan.sandbox import process
 from eyespan.sandbox.server import Needs, enter
 
-DNS_PORT = 53
-
 
 def start(server: Server, source: CredentialSource | None) -> socket.socket:
     """Fork the process, and return the socket by which it is asked for connections and credentials.
@@ -50,7 +48,7 @@ def _run(asked: socket.socket, server: Server, source: CredentialSource | None) 
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     process.die_with_parent(signal.SIGKILL)
     _close_all_but([asked.fileno()])
-    ports = {DNS_PORT, server.place[1], *(source.ports if source else ())}
+    ports = {53, server.place[1], *(source.ports if source else ())}
     enter(Needs(ports=tuple(sorted(ports)), files=tuple(source.directories if source else ())))
     while True:
         data, fds, _, _ = socket.recv_fds(asked, MAX_PLACE_BYTES, 1)

@@ -38,8 +38,6 @@ CONNECTOR_SECONDS = 30.0
 RENEWED_SECONDS = 300.0
 """Credentials are renewed this long before they expire."""
 _TRUE = ("1", "true", "yes", "on", "t", "y")
-_AWS_INSTANCE = "http://169.254.169.254"
-_AWS_CONTAINER = "http://169.254.170.2"
 _GOOGLE_SCOPE = "https://www.googleapis.com/auth/devstorage.read_only"
 _AZURE_RESOURCE = "https://storage.azure.com"
 
@@ -155,7 +153,7 @@ class CredentialSource:
 
     def _aws_container(self) -> Credentials | None:
         relative = self._get("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")
-        url = f"{_AWS_CONTAINER}{relative}" if relative else self._get("AWS_CONTAINER_CREDENTIALS_FULL_URI")
+        url = f"http://169.254.170.2{relative}" if relative else self._get("AWS_CONTAINER_CREDENTIALS_FULL_URI")
         if not url:
             return None
         path = self._get("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")
@@ -163,7 +161,7 @@ class CredentialSource:
         return _aws_fields(self._json(url, **({"Authorization": word} if word else {})))
 
     def _aws_instance(self) -> Credentials | None:
-        base = self._get("AWS_METADATA_ENDPOINT").rstrip("/") or _AWS_INSTANCE
+        base = self._get("AWS_METADATA_ENDPOINT").rstrip("/") or "http://169.254.169.254"
         word = self._ask(f"{base}/latest/api/token", "PUT", X_aws_ec2_metadata_token_ttl_seconds="600").decode()
         roles = f"{base}/latest/meta-data/iam/security-credentials/"
         role = self._ask(roles, X_aws_ec2_metadata_token=word).decode().split()[0]

@@ -34,7 +34,6 @@ _CHANGES = {
     **dict.fromkeys(("w:del", "w:moveFrom"), ("{--", "--}")),
 }
 """The signs around inserted and deleted text."""
-CHANGES_NOTE = "[tracked changes{by}: {{++inserted++}}, {{--deleted--}}]"
 _LINK_FIELD = re.compile(r'\s*HYPERLINK\s+(?:\\l\s+)?"([^"]*)"', re.IGNORECASE)
 
 _CONTAINERS = frozenset(("w:body", "w:tbl"))
@@ -73,7 +72,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         blocks += ["---", "\n".join([*notes, *others])]
     if shared.has_changes:
         by = f" by {', '.join(sorted(shared.authors))}" if shared.authors else ""
-        blocks.insert(0, CHANGES_NOTE.format(by=by))
+        blocks.insert(0, f"[tracked changes{by}: {{++inserted++}}, {{--deleted--}}]")
     blocks[:0] = package.notes()
     return {"paragraphs": story.paragraphs, "tables": story.tables}, [markdown_pieces.finish(blocks)]
 

@@ -17,7 +17,6 @@ from eyespan.extras.documents.shared.ooxml import Package
 from eyespan.extras.documents.shared.xml_tree import NAMES, attributes, local_name, text_of
 from eyespan.extras.documents.sheets import cells
 
-_BOOK = "xl/workbook.xml"
 _PREFIX = rb"(?:\w{1,16}:)?"
 _FORMULA = re.compile(
     rb"<" + _PREFIX + rb"c\s([^<>]*)>\s*<" + _PREFIX + rb"f\b([^<>]*?)(?:/>|>([^<]*)</" + _PREFIX + rb"f>)"
@@ -48,7 +47,7 @@ class XlsxWorkbook:
         self.hidden: set[str] = set()
         self.names: list[str] = []
         """Defined names as items of a list."""
-        book = _BOOK
+        book = "xl/workbook.xml"
         if book not in package:
             book = next((target for kind, target in package.relations("").values() if kind == "officeDocument"), "")
         if book not in package:

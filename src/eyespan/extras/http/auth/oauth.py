@@ -22,7 +22,6 @@ from urllib.parse import urlsplit
 from eyespan.escape import visible
 from eyespan.extras.http.auth.callers import Caller
 
-WELL_KNOWN = "/.well-known/oauth-protected-resource"
 FETCH_SECONDS = 5
 KEYS_SECONDS = 300.0
 """The time for which fetched keys are accepted: a key that the issuer has withdrawn is refused after it."""
@@ -78,7 +77,7 @@ class OAuthIssuer:
     def metadata_path(self) -> str:
         """The path of the metadata by which clients find the issuer: the well-known one, and that of the resource."""
         resource_path = urlsplit(self.resource).path
-        return WELL_KNOWN + (resource_path if resource_path != "/" else "")
+        return "/.well-known/oauth-protected-resource" + (resource_path if resource_path != "/" else "")
 
     def metadata(self) -> bytes:
         """Return the metadata as JSON (RFC 9728)."""

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
-MAX_EVENTS = 5000
 MAX_FILES = 500
 MAX_RANGES = 80
 """Groups of lines of one file that are sent."""
@@ -24,7 +23,7 @@ class Activity:
 
     def __init__(self, log: str | None = None) -> None:
         self._lock = allocate_lock()
-        self._events: deque[dict[str, Any]] = deque(maxlen=MAX_EVENTS)
+        self._events: deque[dict[str, Any]] = deque(maxlen=5000)
         self._count = 0
         self._log = log
         self._offset, self._rest = 0, b""
