@@ -9,7 +9,7 @@ import pytest
 from eyespan import Workspace
 from eyespan.decoders import pdf
 from eyespan.model import DocumentOptions, PdfOptions, ReadRequest
-from tests.readers.pdf_files import pages, words
+from tests.readers.pdf_files import pages, stream, words
 
 
 def shown(tmp_path, *contents, **more):
@@ -191,6 +191,23 @@ class TestNoTables:
             ),
             # Three columns of text with gaps of different width, as in a justified paragraph.
             words(*[(72 + 60 * at, 700 - 12 * n, "words" if at % 2 else "some") for n in range(6) for at in range(8)]),
+            # Two columns of three rows.
+            words(*[(x, 700 - 14 * n, f"word {n}") for n in range(3) for x in (72, 200)]),
+            # A table of contents.
+            words(*[(x, 700 - 14 * n, (f"Part {n}", f"{3 * n}")[x > 72]) for n in range(6) for x in (72, 400)]),
+            # Two of them side by side, with the pages before the titles.
+            words(
+                *[
+                    (x, 700 - 14 * n, (f"{n + x}", f"Part {n}")[x % 3 > 0])
+                    for n in range(6)
+                    for x in (72, 100, 300, 331)
+                ]
+            ),
+            # The marks of an axis that are written upwards, between those of others.
+            words(
+                *[(72 + 60 * (n % 3), 600 + 14 * n, str(100 * n)) for n in range(9)],
+                *[(72 + 60 * n, 586, str(n)) for n in range(3)],
+            ),
             # The marks of two axes.
             words(*[(72, 700 - 20 * n, str(n)) for n in range(9)], *[(92 + 30 * n, 515, str(n)) for n in range(9)]),
         ],
@@ -205,6 +222,27 @@ class TestNoTables:
         text = shown(tmp_path, words(*left, *right))
 
         assert text.split("\n") == [" ".join([word for _, _, word in column]) for column in (left, right)]
+
+
+@pytest.mark.parametrize("dots", ["", " ." * 30, "." * 40])
+def test_each_line_of_a_table_of_contents_is_a_line(tmp_path, dots):
+    lines = [[(72, 700 - 12 * n, f"Part number {n}{dots}"), (400, 700 - 12 * n, str(8 + n))] for n in range(6)]
+
+    text = shown(tmp_path, words(*[word for line in lines for word in line]))
+
+    assert text.split("\n") == [f"Part number {n} ... {8 + n}" for n in range(6)]
+
+
+def test_a_character_of_two_code_units_is_one_in_a_cell(tmp_path):
+    font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 7 0 R >>"
+    to_unicode = stream(
+        "begincmap 1 begincodespacerange <00> <ff> endcodespacerange 1 beginbfchar <51> <d835dc65> endbfchar"
+    )
+    content = words(*placed([*CELLS[:4], ("S-4", "Q", "156", "180")]))
+
+    text = shown(tmp_path, content, more={3: font, 7: to_unicode})
+
+    assert "| S-4 | \U0001d465 | 156 | 180 |" in text
 
 
 @pytest.mark.parametrize(("title", "is_table"), [("Table 1 - the boxes", True), ("There are some boxes", False)])

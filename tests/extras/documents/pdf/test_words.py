@@ -84,9 +84,7 @@ class TestRows:
         assert boxes_of(pdf_words.rows_of(given_words[::-1], "x" * len(steps))) == boxes_of(rows)
 
     def test_a_hyphen_at_the_end_of_a_line_is_shown(self):
-        segment = pdf_words.segment_of([(0.0, 0.0, 9.0, 9.0, 0, 3)], "ab\ufffe")
-
-        assert segment.text == "ab-"
+        assert pdf_words.shown_words([(0.0, 0.0, 9.0, 9.0, 0, 3)], "ab\ufffe") == "ab-"
 
 
 @pytest.mark.parametrize(("start", "segments"), [(4, 1), (100, 2)])

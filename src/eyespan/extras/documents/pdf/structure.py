@@ -19,8 +19,8 @@ from typing import Any
 import pypdfium2.raw as pdfium
 
 from eyespan.decoders.pdf_text import HYPHENS, joined_pairs
-from eyespan.extras.documents.pdf.tables import LARGE, Table
-from eyespan.extras.documents.pdf.words import Row, Word, address_of, plain_call
+from eyespan.extras.documents.pdf.tables import LARGE, LEADERS, Table
+from eyespan.extras.documents.pdf.words import Row, Word, address_of, plain_call, shown_words
 
 MAX_HEADING_WORDS, MAX_HEADING_CHARS, MAX_HEADING_LINES = 16, 160, 3
 WIDE_HEADING_GAP = 1.6
@@ -141,7 +141,7 @@ def column_lines(layer: Any, blocks: list[Table | Row]) -> list[Line]:
             lines += [Line("", table=block) for block in several if isinstance(block, Table)]
         else:
             segments = sorted([s for row in several if not isinstance(row, Table) for s in row], key=lambda s: s.start)
-            lines += [_line(layer, joined_pairs(segment.text), segment.words) for segment in segments]
+            lines += [_line(layer, shown_words(s.words, s.page), s.words) for s in segments]
     return _joined_rows(lines)
 
 
@@ -499,6 +499,8 @@ def _goes_on(above: Line, line: Line, edge: float, leading: float) -> bool:
         return False
     if above.text.endswith("-") and line.text[:1].islower():
         return True
+    if _ENTRY.search(above.text) and (above.is_apart or LEADERS.search(above.text)):
+        return False  # a line of a table of contents
     if above.text.count(" ") < LEAST_WORDS - 1:
         return False
     word = len(line.text.partition(" ")[0]) / max(1, len(line.text)) * (line.right - line.left)
@@ -507,4 +509,4 @@ def _goes_on(above: Line, line: Line, edge: float, leading: float) -> bool:
 
 def _folded(text: str) -> str:
     """Return text with long repetitions of a mark, such as the signs of a map, as the mark and its number."""
-    return _MARKS.sub(lambda found: f"{found[1]} × {len(found[0].split())}", text)
+    return _MARKS.sub(lambda found: f"{found[1]} × {len(found[0].split())}", LEADERS.sub(" ... ", text))

@@ -5,7 +5,8 @@
     lines     the words of each row by columns; a phrase that covers several columns stands in the first of them
     rows      lines that belong together: overlapping, or the rest of a cell
 
-A region becomes a table only if its columns are aligned, few cells are empty and the cells are not running text.
+A region becomes a table only if few cells are empty, the cells are no running text, and the text layer has them in
+order.
 """
 
 from __future__ import annotations
@@ -20,10 +21,6 @@ from eyespan.extras.documents.pdf.words import WIDE_GAP, Row, Word, shown_words
 
 MAX_GAP_LINES = 3.6
 """A table ends at a gap of so many lines."""
-MAX_TRIES = 6
-"""A region that is no table is tried again without its first row, at most so often, because it may be a title."""
-MAX_FAILED = 10
-"""After so many regions that are no table, a page is a drawing."""
 LARGE = 1.17
 """A line of letters that are so many times as high as most others is a title."""
 MAX_CELL_CHARS = 90
@@ -38,7 +35,9 @@ class Table:
     words: list[Word]
 
     def lines(self) -> list[str]:
-        """Return the table in Markdown; the first row is its heading."""
+        """Return the table in Markdown; the first row is its heading. A single column is lines of text."""
+        if len(self.cells[0]) == 1:
+            return [row[0] for row in self.cells]
         rows = [[cell.replace("|", "\\|") for cell in row] for row in self.cells]
         shown = [f"| {' | '.join(row)} |" for row in rows]
         return [shown[0], "|" + " --- |" * len(rows[0]), *shown[1:]]
@@ -50,22 +49,15 @@ def blocks_of(rows: list[Row]) -> list[Table | Row]:
         return list(rows)
     blocks: list[Table | Row] = []
     run = _Run(rows)
-    at = tries = failed = last_end = 0
+    at = 0
     while at < len(rows):
-        end = run.region_end(at)
-        tries = tries + 1 if end == last_end else 0
-        last_end = end
-        is_tried = end - at > 1 and tries < MAX_TRIES and failed < MAX_FAILED
-        found = run.table(at, end) if is_tried else None
-        if found is None:
-            failed += is_tried
-            step = max(1, tries - 1) if end - at > 1 else 1
-            blocks += rows[at : at + step]
-            at += step
-        else:
-            table, first, last = found
+        end = max(at + 1, run.region_end(at))
+        if sum([len(row) > 1 for row in rows[at:end]]) > 1 and (found := run.table(at, end)):
+            table, first, end = found
             blocks += [*rows[at:first], table]
-            at = last
+        else:
+            blocks += rows[at:end]
+        at = end
     return blocks
 
 
@@ -75,6 +67,8 @@ _TITLE = re.compile(
 )
 """The start of a line that belongs to a table but is no row of it."""
 _CAPTION = re.compile(r"(?:Table|TABLE|Tab\.|Tableau|Tabelle|Tabla|Tabella)\s?[\dA-ZIVX]")
+LEADERS = re.compile(r"(?: ?\.){5,} ?")
+_PAGE = re.compile(r"\d{1,3}|[ivxl]{1,6}")
 _FILLER = re.compile(r"[.\u2026_=\u2013\u2014-]{3,}")
 """Dots that lead from a label to its number, or a line of dashes."""
 
@@ -85,7 +79,9 @@ class _Run:
     def __init__(self, rows: list[Row]) -> None:
         self._rows = rows
         self.page = page = rows[0][0].page
-        self.words = [[w for s in row for w in s.words if not _FILLER.fullmatch(page, w[4], w[5])] for row in rows]
+        self.words = [[w for s in row for w in s.words] for row in rows]
+        if _FILLER.search(page):
+            self.words = [[w for w in words if not _FILLER.fullmatch(page, w[4], w[5])] for words in self.words]
         self.numbers = {w[4] for words in self.words for w in words if _is_number(page[w[4] : w[5]])}
         """The starts of the words that are numbers."""
         self._height = median([s.bottom - s.top for row in rows for s in row])
@@ -149,17 +145,24 @@ class _Run:
         while first + 2 < last and (len(lines[last - 1].cells) < 2 or lines[last - 1].spans):
             last -= 1
         lines = [line for line in lines[first:last] if line.cells]
-        if len(lines) < 2 or not _is_aligned(lines) or _is_overlapping(lines):
+        if len(lines) < 2 or _is_overlapping(lines):
             return None
         columns = len(grid.edges) + 1
         made = _joined_lines(lines, columns, grid)
         cells = [[grid.text(line.cells.get(at, [])) for at in range(columns)] for line in made]
         cells = _without_empty_columns(cells)
         is_captioned = start + first > 0 and self._is_caption(start + first - 1)
-        if not _is_sure(cells, 2 if is_captioned else 3) or _is_side_by_side(made, len(cells[0])):
+        if not _is_sure(cells, 2 if is_captioned else 4 if len(cells[0]) == 2 else 3) or _is_out_of_order(
+            made, len(cells[0])
+        ):
             return None
         first, last = start + first, start + last
         words = [word for row in self._rows[first:last] for s in row for word in s.words]
+        starts = [word[4] for word in words]
+        if _is_contents(cells, 3 if LEADERS.search(self.page, min(starts), max(starts)) else 5):
+            if len(cells[0]) > 3:  # several beside each other
+                return None
+            cells = [[" ... ".join(filter(None, (" ".join(filter(None, row[:-1])), row[-1])))] for row in cells]
         return Table(cells, words), first, last
 
 
@@ -276,7 +279,7 @@ class _Grid:
 
     def text(self, phrases: list[list[Word]]) -> str:
         """Return the text of a cell."""
-        return " ".join([shown_words(phrase, self._page) for phrase in phrases])
+        return LEADERS.sub(" ", " ".join([shown_words(phrase, self._page) for phrase in phrases])).strip()
 
     def _line(self, words: list[Word]) -> _Line:
         """Return the words of a row by columns."""
@@ -436,15 +439,16 @@ def _without_empty_columns(cells: list[list[str]]) -> list[list[str]]:
 
 # --- tests -----------------------------------------------------------------------------------------------------------
 
-# Rows and columns are sure if few cells are empty, columns are aligned and lines do not overlap. The labels of a
+# Rows and columns are sure if few cells are empty and lines do not overlap. The labels of a
 # diagram, the marks of an axis and the parts of a formula are no table.
 LEAST_FILLED = 0.45
 FEW_ROWS = 5
 LEAST_FILLED_OF_FEW = 0.6
 """The share of cells with text, and that of a table with few rows."""
-LEAST_ALIGNED = 0.65
 MOST_OVERLAPPING = 0.2
-_MARK = re.compile(r"[(\[]?(?:[\dA-Za-z]{1,3}|[ivxIVX]{1,5})?(?:[.)\]]|\.\d+)*|\W{1,2}")
+MOST_BACK = 0.22
+"""The share of steps from a cell to the next in the text layer that go back."""
+_MARK = re.compile(r"[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})?(?:[.)\]]|\.\d+)*|\W{1,2}")
 """The mark of an item of a list."""
 
 
@@ -467,21 +471,41 @@ def _is_sure(cells: list[list[str]], least_rows: int) -> bool:
     if len(long) * 2 > len(filled) and lower * 5 > 2 * len(long):
         return False
     words = [row[1] for row in cells if row[1].count(" ") > 1]
-    if columns == 2 and all(_MARK.fullmatch(row[0]) for row in cells) and len(words) * 2 > len(cells):
+    marks = sum([_MARK.fullmatch(row[0]) is not None for row in cells])
+    if columns == 2 and marks >= 0.75 * len(cells) and len(words) * 2 > len(cells):
         return False  # a list
     return not (columns == 2 and sum([len(cell) > 35 and cell.count(" ") >= 5 for cell in filled]) * 2 > len(filled))
 
 
-def _is_side_by_side(lines: list[_Line], columns: int) -> bool:
-    """Return True for two blocks beside each other: the text layer has all of one before the other."""
-    cells = [cell for line in lines for cell in line.cells.items()]
-    order = [at for _, at in sorted([(phrase[0][4], at) for at, phrases in cells for phrase in phrases])]
-    changes = sum([a != b for a, b in pairwise(order)])
+def _is_contents(cells: list[list[str]], least: int) -> bool:
+    """Return True for a table of contents: titles, and numbers of pages none of which is below the one before."""
+    found = [[cell for cell in column if cell] for column in zip(*cells, strict=True)]
+    are_pages = [sum([_PAGE.fullmatch(cell) is not None for cell in column]) > 0.7 * len(column) for column in found]
+    are_titles = [sum(map(_is_number, column)) * 2 < len(column) for column in found]
+    pages = [[int(cell) for cell in column if cell.isdecimal()] for column in found]
+    return (
+        (are_pages[-1] or sum(are_pages) > 1)
+        and all(map(any, pairwise(are_titles)))
+        and all(column == sorted(column) for column, is_title in zip(pages, are_titles, strict=True) if not is_title)
+        and max(map(len, pages)) >= least
+    )
+
+
+def _is_out_of_order(lines: list[_Line], columns: int) -> bool:
+    """Return True if the text layer has the cells neither by rows nor by columns: a drawing, or blocks side by side."""
+    cells = [(row, column, phrases) for row, line in enumerate(lines) for column, phrases in line.cells.items()]
+    order = sorted([(phrase[0][4], row, column) for row, column, phrases in cells for phrase in phrases])
+    by_row, by_column = ([place[1:] for place in order], [place[:0:-1] for place in order])
+    mirrored = [(row, -column) for row, column in by_row]
+    back = min([sum([a > b for a, b in pairwise(way)]) for way in (by_row, by_column, mirrored)])
+    if back > MOST_BACK * sum([a != b for a, b in pairwise(by_row)]):
+        return True
+    steps = [(a, b) for (_, a), (_, b) in pairwise(by_row) if a != b]
     if columns == 2:
-        return changes < 3
+        return len(steps) < 3
     # Blocks of several columns, each of them row by row.
-    divided = [sum([(a < edge) != (b < edge) for a, b in pairwise(order)]) == 1 for edge in range(2, columns - 1)]
-    return any(divided) and changes > 2 * (columns - 1)
+    divided = [sum([(a < edge) != (b < edge) for a, b in steps]) == 1 for edge in range(2, columns - 1)]
+    return any(divided) and len(steps) > 2 * (columns - 1)
 
 
 def _is_overlapping(lines: list[_Line]) -> bool:
@@ -491,28 +515,3 @@ def _is_overlapping(lines: list[_Line]) -> bool:
         height = min(above.bottom - above.top, below.bottom - below.top)
         overlapping += above.bottom - below.top > 0.35 * height and not above.cells.keys().isdisjoint(below.cells)
     return overlapping > MOST_OVERLAPPING * len(lines)
-
-
-def _is_aligned(lines: list[_Line]) -> bool:
-    """Return True if most phrases have an edge or the middle of their column."""
-    columns: dict[int, list[tuple[float, float]]] = {}
-    for line in lines:
-        for column, phrases in line.cells.items():
-            if not line.spans:
-                columns.setdefault(column, []).append((phrases[0][0][0], phrases[-1][-1][2]))
-    total = sum(map(len, columns.values()))
-    slack = max(1.5, 0.25 * (lines[0].bottom - lines[0].top))
-    return sum([_most_aligned(spans, slack) for spans in columns.values()]) >= LEAST_ALIGNED * total
-
-
-def _most_aligned(spans: list[tuple[float, float]], slack: float) -> int:
-    """Return how many phrases of a column have the same left edge, right edge or middle, whichever are most."""
-    best = 0
-    for places in ([left for left, _ in spans], [right for _, right in spans], [(a + b) / 2 for a, b in spans]):
-        places.sort()
-        start = 0
-        for end, value in enumerate(places):
-            while value - places[start] > slack:
-                start += 1
-            best = max(best, end - start + 1)
-    return best

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import pypdfium2.raw as pdfium
 
-from eyespan.decoders.pdf_text import HYPHENS
+from eyespan.decoders.pdf_text import HYPHENS, joined_pairs
 
 if TYPE_CHECKING:
     import pypdfium2
@@ -200,7 +200,7 @@ def _split_word(start: int, boxes: list[Box], height: float) -> list[Word]:
 
 @dataclass(slots=True)
 class Segment:
-    """Words of one line that belong together. `page` is the text of the page, `column` that of the table it is in."""
+    """Words of one line that belong together. `page` is the text of the page."""
 
     left: float
     top: float
@@ -208,15 +208,6 @@ class Segment:
     bottom: float
     words: list[Word]
     page: str
-    column: int = 0
-    made_text: str = ""
-
-    @property
-    def text(self) -> str:
-        """Return the words with blanks where there are gaps; made once, when all words are there."""
-        if not self.made_text:
-            self.made_text = shown_words(self.words, self.page)
-        return self.made_text
 
     @property
     def start(self) -> int:
@@ -240,7 +231,7 @@ def shown_words(words: list[Word], page: str) -> str:
     text = "".join(shown)
     for hyphen in HYPHENS:
         text = text.replace(hyphen, "-")
-    return text
+    return joined_pairs(text)
 
 
 Row = list[Segment]
