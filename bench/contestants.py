@@ -136,7 +136,7 @@ def floors(python, floor, data):
         Contestant("python -c pass", FLOOR, drive.Command, start, ("shell",)),
     ]  # fmt: skip
     if floor is not None:
-        found.append(Contestant("bare pread, two threads", FLOOR, drive.Floor, pread, ("window", "tail")))
+        found.append(Contestant("bare pread", FLOOR, drive.Floor, pread, ("window", "tail")))
     return found
 
 
@@ -248,7 +248,7 @@ def build_floor(work):
     if target.exists() and target.stat().st_mtime > source.stat().st_mtime:
         return target
     try:
-        subprocess.run([*compiler, "-O2", "-pthread", source, "-o", target], check=True, capture_output=True)
+        subprocess.run([*compiler, "-O2", source, "-o", target], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError) as error:
         print(f"no compiled floor: {error}", file=sys.stderr)
         return None

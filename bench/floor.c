@@ -1,6 +1,6 @@
 /* The floor: what the machine itself needs for the same bytes, and a shim that reports a command's peak memory.
  *
- *   floor pread FILE BYTES REPEATS    two threads read FILE up to BYTES in 1 MiB blocks and look at nothing
+ *   floor pread FILE BYTES REPEATS    reads FILE up to BYTES in blocks of 256 KiB and looks at nothing
  *   floor peak COMMAND...             runs COMMAND; its peak memory in KiB goes to the file that FLOOR_PEAK names
  *
  * `pread` prints the nanoseconds of each repeat. A small process starts COMMAND because the peak that the
@@ -8,7 +8,6 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BLOCK = 1 << 20 };
+enum { BLOCK = 1 << 18 };
 
 static long long now(void) {
     struct timespec t;
@@ -25,35 +24,18 @@ static long long now(void) {
     return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-struct share {
-    int fd;
-    long long from, to;
-    char *buffer;
-};
-
-static void *read_share(void *given) {
-    struct share *share = given;
-    for (long long at = share->from; at < share->to;) {
-        long long left = share->to - at;
-        ssize_t got = pread(share->fd, share->buffer, left < BLOCK ? left : BLOCK, at);
-        if (got <= 0) break;
-        at += got;
-    }
-    return NULL;
-}
-
 static int time_pread(const char *path, long long bytes, int repeats) {
-    static char buffers[2][BLOCK];
+    static char buffer[BLOCK];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return perror(path), 1;
     for (int i = 0; i < repeats; i++) {
-        long long start = now(), half = bytes / 2 / BLOCK * BLOCK;
-        struct share first = {fd, 0, half, buffers[0]}, second = {fd, half, bytes, buffers[1]};
-        pthread_t helper;
-        int threaded = pthread_create(&helper, NULL, read_share, &first) == 0;
-        if (!threaded) read_share(&first);
-        read_share(&second);
-        if (threaded) pthread_join(helper, NULL);
+        long long start = now();
+        for (long long at = 0; at < bytes;) {
+            long long left = bytes - at;
+            ssize_t got = pread(fd, buffer, left < BLOCK ? left : BLOCK, at);
+            if (got <= 0) break;
+            at += got;
+        }
         printf("%lld\n", now() - start);
     }
     return 0;

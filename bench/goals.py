@@ -7,7 +7,7 @@ All are ratios within the run, except memory, so they hold on other machines. Ra
 from __future__ import annotations
 
 OWN, MCP, COMMAND = "eyespan", "eyespan serve (MCP)", "eyespan read"
-PREAD, PYTHON, START = "bare pread, two threads", "few lines of Python", "python -c pass"
+PREAD, PYTHON, START = "bare pread", "few lines of Python", "python -c pass"
 RESTING_MB = 24
 
 

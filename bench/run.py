@@ -390,7 +390,7 @@ def gather(cache, place, data, floor, arguments):
     home.mkdir(parents=True)
     config = cache / "bench.toml"
     config.write_text(f"[tools.read_file]\nmax_scan_bytes = {1 << 60}\n")
-    missing = {} if floor else {"bare pread, two threads": "no C compiler"}
+    missing = {} if floor else {"bare pread": "no C compiler"}
     python, script = place / "bin" / "python", place / "bin" / "eyespan"
     found = who.ours(python, script, data, config) + who.floors(python, floor, data) + who.commands()
     rivals = who.rivals(cache, data, home)

@@ -50,7 +50,7 @@ def results():
         "start": {"title": "start", "contestants": {"eyespan serve (MCP)": entry("eyespan", 50, peak_mb=25)}},
         "tail": {
             "title": "last 200 lines",
-            "contestants": {"eyespan": entry("eyespan", 110), "bare pread, two threads": entry("floor", 100)},
+            "contestants": {"eyespan": entry("eyespan", 110), "bare pread": entry("floor", 100)},
         },
     }
     return {
@@ -129,8 +129,8 @@ def test_goals_compare_medians_of_the_same_run():
         ("many", 1.2, False, "quick-peer (MCP)"),
         ("shell", None, None, "python -c pass"),
         ("start", 25.0, False, "eyespan serve (MCP)"),
-        ("window", None, None, "bare pread, two threads"),
-        ("tail", 1.1, True, "bare pread, two threads"),
+        ("window", None, None, "bare pread"),
+        ("tail", 1.1, True, "bare pread"),
     ]
 
 
