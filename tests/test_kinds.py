@@ -32,7 +32,7 @@ def name_of(kind):
         (b"II*\0\x08\0\0\0", "image/tiff"),
         (b"MM\0*\0\0\0\x08", "image/tiff"),
         (b"\0\0\1\0\1\0\x10\x10\0\0\1\0\x20\0\x30\0\0\0\x16\0\0\0", "image/x-icon"),
-        (b"\0\0\2\0\1\0\x10\x10\0\0\1\0\x20\0\x30\0\0\0\x16\0\0\0", "image/x-cursor"),
+        (b"\0\0\2\0\1\0\x10\x10\0\0\1\0\x20\0\x30\0\0\0\x16\0\0\0", None),
         (b"\0\0\1\0\1\0\x10\x10\0\0\1\0\x20\0" + bytes(8), None),
         (b"\0\0\0\x0cjP  \r\n\x87\n\0\0", "image/jp2"),
         (b"P6\n1 1\n255\nabc", "image/x-portable-anymap"),
@@ -46,7 +46,6 @@ def name_of(kind):
         (b"\n\5\1\x08\0\0\0\0", "image/vnd.zbrush.pcx"),
         (b"icns\0\0\1\0", "image/icns"),
         (b"icns is a format\n", None),
-        (b"qoif\0\0\0\1\0\0\0\1\3\0", "image/x-qoi"),
         (b"\0\1\0\0\x12\xaf\1\0\x40\1\xc8\0\x08\0\3\0", "image/x-fli"),
         (b"\0\0\2" + bytes(9) + b"\4\0\4\0\x18\0ab", "image/x-tga"),
         (b"\0\0\2" + bytes(9) + b"\0\0\4\0\x18\0ab", None),
@@ -164,7 +163,7 @@ def test_no_file_that_is_only_described_is_shown_as_the_pdf_in_it(row, value):
         (b"P3 is better than P2\n", None),
         (b"#define a_width 8\n#define a_height 1\nstatic char a_bits[] = {\n", "image/x-xbitmap"),
         (b"#define LINE_width 8\nint main() {}\n", None),
-        (b"/* XPM */\nstatic char *a[] = {\n", "image/x-xpixmap"),
+        (b"/* XPM */\nstatic char *a[] = {\n", None),
     ],
 )
 def test_a_drawing_is_known_by_its_first_bytes(first_bytes, media_type):
@@ -179,8 +178,6 @@ STARTS = (
     b"P4\n# x\n1 1\n",
     b"%PDF-1",
     b"icns",
-    b"qoif",
-    b"BLP1",
     b"8BPS",
     b"RIFF1234WEBP",
 )

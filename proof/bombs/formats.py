@@ -266,8 +266,8 @@ def _markup() -> Iterator[tuple[Any, ...]]:
         "markup",
         writer(f"<svg xmlns='http://www.w3.org/2000/svg' width='500' height='500'>{blurs}{area}</svg>"),
     )
-    row = b'"' + b"a" * 3000 + b'",\n'
-    yield "rows.xpm", "markup", writer(b'/* XPM */\nstatic char *a[] = {\n"3000 3000 1 1",\n"a c #000",\n' + row * 3000)
+    row = b"1 " * 3000 + b"\n"
+    yield "rows.pbm", "markup", writer(b"P1\n3000 3000\n" + row * 3000)
     yield (
         "entities.xml",
         "markup",

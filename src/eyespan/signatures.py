@@ -112,10 +112,6 @@ def _is_fli(first_bytes: bytes) -> bool:
     return first_bytes[14:16] in (b"\0\0", b"\3\0")
 
 
-def _is_qoi(first_bytes: bytes) -> bool:
-    return first_bytes[12:13] in (b"\3", b"\4")
-
-
 def _has_tiff(first_bytes: bytes) -> bool:
     return any(first_bytes[24:28])  # its size
 
@@ -151,16 +147,11 @@ _IMAGES: tuple[tuple[str, Bytes], ...] = (
     ("image/jp2", Bytes(0, (b"\0\0\0\x0cjP  \r\n\x87\n", b"\xff\x4f\xff\x51"))),
     ("image/vnd.ms-dds", Bytes(0, b"DDS \x7c\0\0\0")),
     ("image/vnd.adobe.photoshop", Bytes(0, b"8BPS\0\1\0\0\0\0\0\0")),
-    ("image/x-dcx", Bytes(0, b"\xb1\x68\xde\x3a")),
-    ("image/x-sun-raster", Bytes(0, b"\x59\xa6\x6a\x95")),
     ("image/x-portable-anymap", Bytes(0, (b"P4", b"P5", b"P6"), also=is_anymap)),
     ("image/sgi", Bytes(0, (b"\1\xda\0\1", b"\1\xda\0\2", b"\1\xda\1\1", b"\1\xda\1\2"))),
     ("image/vnd.zbrush.pcx", Bytes(0, _PCX)),
     ("image/icns", Bytes(0, b"icns", also=is_binary)),
-    ("image/x-qoi", Bytes(0, b"qoif", also=_is_qoi)),
-    ("image/x-blp", Bytes(0, (b"BLP1", b"BLP2"), also=is_binary)),
     ("image/x-fli", Bytes(4, (b"\x11\xaf", b"\x12\xaf"), also=_is_fli)),
-    ("image/x-cursor", Bytes(0, b"\0\0\2\0", also=_has_icons)),
     ("image/x-eps", Bytes(0, b"\xc5\xd0\xd3\xc6", also=_has_tiff)),
     # Last: it has no signature of its own. Two bytes state whether it has a map of colours, and its type.
     ("image/x-tga", Bytes(1, (b"\0\2", b"\0\3", b"\0\x0a", b"\0\x0b", b"\1\1", b"\1\x09"), also=_is_tga)),

@@ -51,21 +51,15 @@ FORMATS = {
     "image/icns": "ICNS",
     "image/sgi": "SGI",
     "image/vnd.zbrush.pcx": "PCX",
-    "image/x-dcx": "DCX",
     "image/x-fli": "FLI",
-    "image/x-cursor": "CUR",
-    "image/x-qoi": "QOI",
-    "image/x-sun-raster": "SUN",
-    "image/x-blp": "BLP",
     "image/x-xbitmap": "XBM",
-    "image/x-xpixmap": "XPM",
     "image/x-eps": "EPS",
 }
 _WEBP_IN_TIFF = 50001
 _PHOTO_FORMATS = ("JPEG", "AVIF", "HEIF", "JPEG2000")
 _PLAIN_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "RGBa", "RGBX")
 """The modes of an image that model APIs show as it is. They would clip numbers of 16 bits."""
-_OPENED_DECODED = ("ICO", "CUR", "ICNS")
+_OPENED_DECODED = ("ICO", "ICNS")
 """Formats whose images are decoded when they are opened."""
 _ORIENTATION = 0x0112
 _UPRIGHT = {

@@ -12,8 +12,6 @@ def drawing_type(first_bytes: bytes) -> str | None:
     start = first_bytes[:2048].lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith(b"#define ") and b"_width " in start[:80] and b"_bits[]" in start.replace(b" []", b"[]"):
         return "image/x-xbitmap"
-    if start.startswith(b"/* XPM */"):
-        return "image/x-xpixmap"
     return "image/svg+xml" if start[:1] == b"<" and _is_svg(start) else None
 
 
