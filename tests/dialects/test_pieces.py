@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from eyespan import Workspace
-from eyespan.dialects.pieces import _listed_symbols, cut_out
+from eyespan.dialects.pieces import _listed_symbols, cut_out, image_region
 from eyespan.model import CharRange, ReadRequest, Tail
 from eyespan.outline import Definition, build_outline
 
@@ -37,3 +37,14 @@ def test_only_an_implementation_is_listed_with_its_signature():
     listed = _listed_symbols(build_outline(definitions, "regex").symbols, ["A", "A#2"])
 
     assert listed == "::A (1-2), ::A#2 (impl T for A, 3-4)"
+
+
+@pytest.mark.parametrize(
+    ("name", "region"),
+    [
+        *(("1,2+3x4", (1, 2, 3, 4)), ("0,0+1x1", (0, 0, 1, 1)), ("1,2+0x4", None), ("1,2+3", None), ("1+3x4", None)),
+        *(("a,2+3x4", None), ("1,2+\u0663x4", None), ("1,2+\u00b2x4", None), (f"1,2+{'9' * 10}x4", None)),
+    ],
+)
+def test_a_region_of_an_image(name, region):
+    assert image_region(name) == region

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from eyespan.context import CallContext
-from eyespan.outline import MAX_BYTES, Outline, find, isolated, language_of
+from eyespan.outline import MAX_BYTES, Outline, find, isolated, language_of, parsed_part
 from tests.sizes import size
 
 from .symbol_checks import ALL, EXPECTED, SOURCE, check_shape, listing, mutated, outline
@@ -155,6 +155,22 @@ def test_the_rest_of_a_huge_file_is_not_parsed(monkeypatch):
 
     assert not found.is_complete
     assert all(symbol.name == "a" for symbol in found.symbols)
+
+
+@pytest.mark.parametrize(
+    ("data", "part"), [(b"ab\ncd\nef", b"ab\ncd\n"), (b"abcdefghi", b"abcdefg"), (b"ab\ncd", b"ab\ncd")]
+)
+def test_the_part_of_a_huge_file_that_is_parsed_ends_with_a_line(monkeypatch, data, part):
+    monkeypatch.setattr("eyespan.outline.MAX_BYTES", 7)
+
+    assert parsed_part(data) == (part, len(data) <= 7)
+
+
+@pytest.mark.parametrize(("doubt", "is_valid"), [(-1, False), (0, True), (3, True), (4, False)])
+def test_a_symbol_of_the_worker_that_cannot_be_is_refused(doubt, is_valid):
+    row = ["a", "a", "function", 1, 1, 2, 0, "", doubt]
+
+    assert (isolated._checked_symbols([row], 3) is not None) is is_valid
 
 
 def test_a_rule_for_very_many_targets_is_read_once():

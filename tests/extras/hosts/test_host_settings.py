@@ -208,6 +208,19 @@ def test_a_wrong_path_gets_a_suggestion_in_every_dialect(place, name):
     assert "long.txt" in (reply.error.message if reply.error else reply.text)
 
 
+def test_a_wrong_path_is_answered_with_paths_of_its_own_form(tmp_path):
+    for root in ("one", "two"):
+        (tmp_path / root).mkdir()
+        (tmp_path / root / "harbour.py").write_text("x = 1\n")
+    with Workspace(tmp_path / "one", tmp_path / "two") as workspace:
+        tool = workspace.tool("workspace", suggest=True)
+        relative = tool.call({"path": "harbor.py"}).error.message
+        absolute = tool.call({"path": f"{tmp_path}/two/harbor.py"}).error.message
+
+    assert relative.endswith(" Did you mean harbour.py?")
+    assert absolute.endswith(f" Did you mean {tmp_path}/two/harbour.py?")
+
+
 def test_without_the_setting_a_wrong_path_is_answered_as_the_document_has_it(place):
     _, reply = call(place, "codex", "lnog.txt")
 
