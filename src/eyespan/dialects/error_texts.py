@@ -98,7 +98,7 @@ def system_text(error: ReadError, platform: Platform, call: str) -> str:
     text = errors.system_text(number)
     match platform:
         case "python":
-            return f"[Errno {number}] {text}: '{path}'"
+            return f"[Errno {number}] {text}: {error.path!r}"
         case "rust":
             return f"{text} (os error {number})"
         case "go":

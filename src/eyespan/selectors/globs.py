@@ -146,7 +146,7 @@ def match_names(parts: Parts, names: list[str]) -> bool:
 def reached_parts(parts: Parts, names: list[str], fixed: Collection[int] = ()) -> set[int]:
     """Return the numbers of parts that the names so far can have used up, compared name by name.
 
-    `fixed` are the places of names for which no `**` stands.
+    `fixed` are the places of names for which no `**` stands at the start of a pattern, and which end any other.
     """
     last = len(parts) - 1
     reached = {0}
@@ -156,16 +156,16 @@ def reached_parts(parts: Parts, names: list[str], fixed: Collection[int] = ()) -
             while at < last and parts[at] is None:
                 at += 1
                 reached.add(at)
-        following = set()
+        following = set[int]()
         for at in reached:
             if at > last:
                 continue
             part = parts[at]
             if part is None:
                 if place not in fixed:
-                    following.add(at)
-                    if at == last:
-                        following.add(at + 1)
+                    following.update((at, at + 1) if at == last else (at,))
+                elif 0 < at < last:
+                    following.add(at + 1)
             elif part.match(name):
                 following.add(at + 1)
         reached = following

@@ -57,15 +57,7 @@ class Cline(LookalikeDialect):
         _line("start_line", "The first line to read, counted from 1"),
         _line("end_line", "The last line to read, included"),
     )
-    fields = (
-        Field(
-            "files",
-            "array",
-            "The files to read, each with a range of lines of its own if it is not read whole",
-            required=True,
-            fields=entry,
-        ),
-    )
+    fields = (Field("files", "array", "The files to read, each with its range of lines", required=True, fields=entry),)
     wording = Wording("Invalid input: {}", not_object="each file must be an object with a path, not {value}")
     paths = Paths("path", shows_absolute=True, shows_normal=True)
     window = Window(first="start_line", last="end_line", max_lines=MAX_LINES)

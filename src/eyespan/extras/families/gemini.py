@@ -147,6 +147,7 @@ class ReadManyFiles(GeminiReadFile):
     paths = Paths("include")
     window = Window(lines=MAX_LINES)
     answers = {"full": _WARNING, "more": _WARNING, "cut": _WARNING, "any": "{body}"}
+    max_skipped = 20
 
     def parse(self, arguments: Any, admit: Admit) -> Call:
         values = checked(arguments, self.fields, self.wording)
@@ -189,7 +190,8 @@ class ReadManyFiles(GeminiReadFile):
             content.append(block)
         content.append(TextContent(END if content else NO_FILES))
         if skipped:
-            content.append(TextContent("\n".join(["Skipped:", *skipped[:20]])))
+            more = [f"and {len(skipped) - self.max_skipped} more"] if len(skipped) > self.max_skipped else []
+            content.append(TextContent("\n".join(["Skipped:", *skipped[: self.max_skipped], *more])))
         return Reply(tuple(content), measures={"lines": lines, **({"left_out": skipped} if skipped else {})})
 
     def _found(self, call: Call, engine: Engine, context: CallContext) -> list[str]:
@@ -218,7 +220,7 @@ class _Wanted:
         self._excluded = globs(call["exclude"])
         self._has_defaults = call["useDefaultExcludes"]
         self._links: dict[str, tuple[int, ...]] = {"": ()}
-        """The places of links in the paths of directories: `**` stands for none of them."""
+        """The places of links in the paths of directories: a `**` at the start of a pattern stands for none of them."""
 
     def enters(self, relative: str, entry: Entry) -> bool | None:
         """Return whether a walk enters an entry; None leaves it out."""

@@ -56,7 +56,7 @@ class KimiCli(TableDialect):
     platform = "python"
     error_form = "<system>ERROR: {}</system>"
     error_texts = {
-        "not_found": "`{path}` does not exist.",
+        **dict.fromkeys(("not_found", "ELOOP", "ENAMETOOLONG"), "`{path}` does not exist."),
         "not_regular": "`{path}` is not a file.",
         "binary_image": "`{path}` is a image file. Use other appropriate tools to read image or video files.",
         "binary_video": "`{path}` is a video file. Use other appropriate tools to read image or video files.",

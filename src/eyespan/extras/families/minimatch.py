@@ -37,7 +37,7 @@ class Glob:
         )
 
     def matches(self, path: str, links: Collection[int] = ()) -> bool:
-        """Return True if the pattern matches a relative path; `**` stands for none of the names at `links`."""
+        """Return True if the pattern matches a relative path, whose names at `links` are links to directories."""
         found = any(len(parts) in reached for parts, reached in self._reached(path, links))
         return found is not self._is_negated
 

@@ -54,7 +54,7 @@ class OpenHands(TextEditor):
     document_texts = {"image": "Image file {path} read successfully. Displaying image content."}
     error_form = "{}"
     error_texts = {
-        **dict.fromkeys(("not_found", "ELOOP"), _MISSING),
+        **dict.fromkeys(("not_found", "ELOOP", "nul"), _MISSING),
         "ENAMETOOLONG": "{system}",
         "too_large": "File validation failed for {path}: File is too large. Maximum allowed size is 10MB.",
         "binary": "File validation failed for {path}: File appears to be binary and this file type cannot be read or "

@@ -5,14 +5,18 @@ Names, limits and notices follow the program; docs/dialects/qwen.md lists the di
 
 from __future__ import annotations
 
+from typing import Any
+
 from eyespan.dialects.arguments import Field, Wording
 from eyespan.dialects.table import Paths, TableDialect, Window
 from eyespan.model import EXACT_TOTAL
 
 MAX_LINES = 1000
 MAX_CHARS = 25_000
-_OFFSET = {"below": "Offset must be a non-negative integer"}
-_LIMIT = {"below": "Limit must be a positive integer"}
+_TYPE = {"type": "params/{name} must be integer,null"}
+_OFFSET = {"below": "Offset must be a non-negative integer", **_TYPE}
+_LIMIT = {"below": "Limit must be a positive integer", **_TYPE}
+_LINES: dict[str, Any] = {"type": "integer", "takes": ("float", "text"), "hides_bounds": True}
 _CUT = "Showing lines {first}-{last} of {total} total lines.\n\n---\n\n{body}"
 
 
@@ -33,10 +37,8 @@ class Qwen(TableDialect):
     )
     fields = (
         Field("file_path", "string", "The absolute path of the file to read.", required=True),
-        Field(
-            "offset", "number", "The line to start at, counted from 0.", minimum=0, hides_bounds=True, messages=_OFFSET
-        ),
-        Field("limit", "number", "The most lines to read.", minimum=1, hides_bounds=True, messages=_LIMIT),
+        Field("offset", text="The line to start at, counted from 0.", minimum=0, messages=_OFFSET, **_LINES),
+        Field("limit", text="The most lines to read.", minimum=1, messages=_LIMIT, **_LINES),
     )
     wording = Wording(
         code="invalid_tool_params",
