@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from eyespan.dialects.table import TableDialect
 from proof.originals.child import Child
 from proof.originals.rules import GENERAL, Answer, Case, Rule
 from proof.originals.tree import random_number, random_path, spoiled
@@ -64,15 +65,27 @@ def parts(case: Case, answer: Answer) -> list[tuple[str, dict[str, Any], Answer]
     """Return the calls for each of several files that stand for one call, and their shares of its answer."""
     text, images = (answer[1], []) if isinstance(answer[1], str) else (answer[1][0]["text"], answer[1][1:])
     entries = next(iter(case.arguments.values()), None)
-    if not text.startswith("[{") or not isinstance(entries, list) or len(entries) != len(json.loads(text)):
+    files: list[dict[str, Any]] = []
+    for entry in entries if isinstance(entries, list) else []:
+        if isinstance(entry, dict) and files and not {"path", "file_path", "filePath"} & set(entry):
+            files[-1] = {**files[-1], **entry}  # a range of the file before it
+        else:
+            files.append({"path": entry} if isinstance(entry, str) else entry)
+    if not text.startswith("[{") or len(files) != len(json.loads(text)):
         return []
     found = []
-    for entry, row in zip(entries, json.loads(text), strict=True):
-        share: Any = json.dumps([row], ensure_ascii=False, separators=(",", ":"))
+    for file, row in zip(files, json.loads(text), strict=True):
+        share: Any = _written([row])
         if row["result"] == ["Successfully read image"]:
             share, images = [{"type": "text", "text": share}, *images[:1]], images[1:]
-        found.append((case.tool, {"path": entry} if isinstance(entry, str) else entry, (not row["success"], share)))
+        found.append((case.tool, file, (not row["success"], share)))
     return found
+
+
+def _written(rows: list[Any]) -> str:
+    """Return the JSON of results, with escapes for half a pair of surrogates."""
+    text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+    return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):x}", text)
 
 
 def _answered(case: Case, own: Answer) -> Answer:
@@ -106,7 +119,7 @@ def _by_name(case: Case, own: Answer) -> Answer:
             rows[at] = {"query": row["query"], "result": ["Successfully read image"], "success": True}
             if not any(block["data"] == data for block in blocks):
                 blocks = [*blocks, {"type": "image", "data": data, "mimeType": kind}]
-    text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+    text = _written(rows)
     return False, [{"type": "text", "text": text}, *blocks] if blocks else text
 
 
@@ -137,4 +150,5 @@ RULES = (
     Rule("a lone surrogate in an error is written with an escape", answer=_unescaped),
     Rule("a call that reads nothing is an error, with the same text", answer=_answered),
     Rule("a file that is not an image is not sent as one", answer=_by_name),
+    Rule("a name that looks the same is read, with a slash after it as well", table={"opened": TableDialect.opened}),
 )

@@ -46,7 +46,6 @@ def compare(name: str, calls: int, seed: int, *, writes: bool = False) -> int:
     rng = random.Random(seed)
     recomputed: Counter[str] = Counter()
     worded: Counter[str] = Counter()
-    by_pattern: Counter[str] = Counter()
     undeclared = []
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory).resolve() / "tree00"
@@ -64,22 +63,19 @@ def compare(name: str, calls: int, seed: int, *, writes: bool = False) -> int:
                 if theirs == ours:
                     continue
                 reason = judge.reason(case, theirs, ours)
-                pattern = pattern_of(module, tool, arguments, theirs, ours, root) if reason is None else None
-                if reason is None and pattern is not None:
-                    by_pattern[pattern] += 1
-                elif reason is None:
+                if reason is None:
                     undeclared.append((tool, arguments, theirs, ours))
                 else:
                     (recomputed if reason[1] else worded)[reason[0]] += 1
         finally:
             original.end()
             judge.close()
-    equal = calls - recomputed.total() - worded.total() - by_pattern.total() - len(undeclared)
+    equal = calls - recomputed.total() - worded.total() - len(undeclared)
     print(
         f"{name}: {calls} calls, {equal} equal, {recomputed.total()} recomputed, {worded.total()} refused, "
-        f"{by_pattern.total()} declared by a pattern, {len(undeclared)} undeclared"
+        f"{len(undeclared)} undeclared"
     )
-    for reason, count in [*recomputed.most_common(), *worded.most_common(), *by_pattern.most_common()]:
+    for reason, count in [*recomputed.most_common(), *worded.most_common()]:
         print(f"  {count:5} {reason}")
     for tool, arguments, theirs, ours in undeclared[:MAX_SHOWN]:
         print(f"  undeclared: {tool} {str(arguments)[:300]}")
@@ -89,11 +85,11 @@ def compare(name: str, calls: int, seed: int, *, writes: bool = False) -> int:
             print(f"    {side:8} {'failed ' if is_error else ''}...{str(answer)[at : at + 200]!r}")
     if writes:
         peer = peer_of(module.PEER)
-        groups = {"recomputed": recomputed, "refused": worded, "by a pattern": by_pattern}
+        groups = {"recomputed": recomputed, "refused": worded}
         groups["undeclared"] = Counter(_by_tool([(tool, arguments) for tool, arguments, *_ in undeclared], root))
         newer = newest(peer)
         original = f"{peer.name} {peer.version}" + (f" ({newer} is newer, and not compared)" if newer else "")
-        write_figures(module.DIALECT, original, (calls, equal), groups)
+        write_figures(module.DIALECT, original, f"{name} --calls {calls} --seed {seed}", (calls, equal), groups)
     return 1 if undeclared else 0
 
 
@@ -121,16 +117,9 @@ def newest(peer: Any) -> str:
     return found[0] if found and found[0] != peer.version else ""
 
 
-def pattern_of(module: Any, tool: str, arguments: dict[str, Any], theirs: Any, ours: Any, root: Path) -> str | None:
-    """Return the declaration that a pattern in the answers suggests; None if none does, or the file has none."""
-    try:
-        found: str | None = module.explain(tool, arguments, theirs, ours, root) if hasattr(module, "explain") else None
-    except (AttributeError, IndexError, KeyError, OSError, TypeError, ValueError):
-        return None
-    return found
-
-
-def write_figures(dialect: str, original: str, figures: tuple[int, int], groups: Mapping[str, Counter[str]]) -> None:
+def write_figures(
+    dialect: str, original: str, options: str, figures: tuple[int, int], groups: Mapping[str, Counter[str]]
+) -> None:
     """Write the result of a comparison at the end of the page of a dialect, in place of the one before."""
     page = Path(__file__).resolve().parents[2] / "docs/dialects" / f"{dialect.partition('@')[0]}.md"
     start = f"## `{dialect}` and its original"
@@ -140,12 +129,12 @@ def write_figures(dialect: str, original: str, figures: tuple[int, int], groups:
     lines = [
         start,
         "",
-        "Random calls to both by `python -m proof originals`. A difference is declared if eyespan's answer, computed",
-        "again under a rule, is exactly the original's (recomputed), if its arguments give a reason to refuse it",
-        "(refused; the words are not compared), or by a pattern in the answers, which is weaker.",
+        f"Random calls to both by `python -m proof originals {options}`. A difference is",
+        "declared if eyespan's answer, computed again under rules, is exactly the original's (recomputed), or if the",
+        "arguments give a reason to refuse the call (refused; the words are not compared).",
         "",
-        "| true to | calls | equal | recomputed | refused | by a pattern | undeclared |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| true to | calls | equal | recomputed | refused | undeclared |",
+        "| --- | --- | --- | --- | --- | --- |",
         f"| {original} | {' | '.join([f'{count:,}' for count in counts])} |",
         "",
         *[

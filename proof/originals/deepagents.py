@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import base64
+import mimetypes
 import os
 import random
 import re
 from pathlib import Path
 from typing import Any
 
-from eyespan.extras.families.deepagents import CUT
+from eyespan.extras.families.deepagents import CUT, EMPTY, MAX_CHARS
 from proof.originals.child import Child
-from proof.originals.rules import GENERAL, Answer, Case, Rule
+from proof.originals.rules import GENERAL, INVALID, PYDANTIC, Answer, Case, Rule
 from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "deepagents"
 PEER = "deepagents"
+ADVICE = 177
+"""The characters of the advice in the notice of the original, without the path in it."""
+SEPARATORS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+"""The characters other than CR and LF that end a line of the original, and are shown."""
 
 
 class Original(Child):
@@ -31,7 +37,13 @@ class Original(Child):
         content = answer["content"]
         if isinstance(content, list):
             content = [{"type": one["type"], "data": one["base64"], "mimeType": one["mime_type"]} for one in content]
-        return answer["failed"], "[invalid]" if str(content).startswith("ValidationError: ") else content
+        elif content.startswith("ValidationError: "):
+            content = INVALID
+        else:  # advice about shell commands, of which only the length counts
+            content = re.sub(
+                r"(?<=easier to navigate\.)( For example, .*)(?=\]\n@@)", lambda one: "~" * len(one[1]), content
+            )
+        return answer["failed"], content
 
 
 def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, dict[str, Any]]:
@@ -46,66 +58,130 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
     return "read_file", spoiled(rng, arguments, "file_path")
 
 
-def explain(
-    tool: str, arguments: dict[str, Any], theirs: tuple[bool, Any], ours: tuple[bool, Any], root: Path
-) -> str | None:
-    """Return the declared difference that explains two unlike answers, or None."""
-    (their_error, their_text), (our_error, our_text) = theirs, ours
-    text, own = str(their_text), str(our_text)
-    if text == "[invalid]":
-        return "wrong arguments are refused in other words" if our_error or None in arguments.values() else None
-    if "outside" in own:
-        return "files outside the roots are refused in other words" if their_error else None
-    if isinstance(their_text, list):
-        return "a file that is not an image is not sent as one"
-    if "binary" in own and our_error:
-        return "a file that is not UTF-8 is refused in other words" if their_error else "a file with NUL is refused"
-    file = root / arguments["file_path"].lstrip("/")
-    contents = file.read_bytes() if file.is_file() else b""
-    if "codec can't decode" in text and b"\xff\xfe broken" in contents[8192 - 9 :]:
-        return "bytes after the first 8,192 that are not UTF-8 are shown as U+FFFD"
-    if "exceeds file length" in own + text or "System reminder" in own + text:
-        if not contents.strip():
-            return "a reminder is no line of the file, and blank lines are lines"
-        if "empty contents" in text:
-            return "blank lines are lines"
-    if re.search("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", contents.replace(b"\r\n", b"").decode("utf-8", "replace")):
-        return "only a line feed ends a line"
-    if CUT in own and "[Output was truncated" in text:
-        # The original's notice is longer, so fewer lines fit after it: its lines are the first of ours.
-        body, own_body = [one.partition("@@\n")[2] for one in (text, own)]
-        return "advice about shell commands is left out" if own_body.startswith(body) else None
-    return None
+def _file(case: Case) -> Path:
+    """Return the file that the original reads: the root is the top of its tree, and a backslash is a slash."""
+    return case.root / os.path.normpath(case.arguments["file_path"]).replace("\\", "/").lstrip("/")
+
+
+def _shown(case: Case) -> str:
+    """Return the path as the original shows it."""
+    path = os.path.normpath(case.arguments["file_path"]).replace("\\", "/")
+    return path if path.startswith("/") else f"/{path}"
 
 
 def _virtual(case: Case, own: Answer) -> Answer:
     """Return the error for an absolute path of the machine, or for one with a backslash."""
-    path = os.path.normpath("/" + case.arguments["file_path"].lstrip("/").replace("\\", "/"))
+    path = _shown(case)
     is_other = path.startswith(f"{case.root}/") or "\\" in case.arguments["file_path"]
     return (True, f"Error: File '{path}' not found") if is_other else own
 
 
+def _blank(case: Case, own: Answer) -> Answer:
+    """Return the reminder for a file of blank lines alone, as the only line of a text."""
+    if _file(case).read_bytes().decode().strip():
+        return own
+    offset = case.arguments.get("offset", 0)
+    first = max(int(offset), 0) + 1
+    return False, f"{_before(offset)}@@ lines {first}-{first} @@\n{EMPTY}"
+
+
+def _before(offset: Any) -> str:
+    """Return the notice for an offset before the start."""
+    if int(offset) >= 0:
+        return ""
+    return f"[Requested offset {int(offset)} is before the start of the file; read from line 1 instead.]\n"
+
+
+def _blank_window(case: Case, own: Answer) -> Answer:
+    """Return the reminder for a range of blank lines that is the file."""
+    found = re.fullmatch(r"(?s)(?:\[Requested .*\n)?@@ lines 1-(\d+) of (\d+) @@\n(.*)", own[1])
+    return (False, EMPTY) if found and found[1] == found[2] and not found[3].strip() else own
+
+
+def _by_name(case: Case, own: Answer) -> Answer:
+    """Return a file whose suffix is that of an image, a video or the like as one."""
+    path = _file(case)
+    kind = _KINDS.get(path.suffix.lower())
+    if kind is None or not path.is_file():
+        return own
+    data, media_type = path.read_bytes(), mimetypes.guess_type(path.name)[0]
+    block = {"type": kind, "data": base64.b64encode(data).decode(), "mimeType": media_type}
+    return False, [block] if data else EMPTY
+
+
+_KINDS = dict.fromkeys((".png", ".jpg", ".gif", ".webp"), "image") | {".mp4": "video", ".mp3": "audio", ".pdf": "file"}
+
+
+def _whole_file(case: Case, own: Answer) -> Answer:
+    """Return the refusal of a file that is not UTF-8 at any place."""
+    try:
+        _file(case).read_bytes().decode()
+    except UnicodeDecodeError as error:
+        return True, f"Error: Error reading file '{_shown(case)}': {error}"
+    return own
+
+
+def _advised(case: Case, own: Answer) -> Answer:
+    """Return the lines that fit after a notice with advice about shell commands."""
+    advice = ADVICE * "~" + "~" * len(_shown(case))
+    header = r"@@ lines (\d+)-(\d+) of (\d+)(?: \| next offset \d+)? \| truncated "
+    found = re.match(f"(?s)(\\[Requested [^\n]*\n)?{re.escape(CUT)}\n{header}(due to size|mid-line .*?) @@\n", own[1])
+    if found is None:
+        return own
+    lead, first, total = f"{found[1] or ''}{CUT[:-1]}{advice}]\n", int(found[2]), int(found[4])
+    body = own[1][found.end() :]
+    rows = body.split("\n") if found[5] == "due to size" else []
+    for count in range(len(rows), 0, -1):
+        last = first + count - 1
+        more = f" | next offset {last}" if last < total else ""
+        text = f"{lead}@@ lines {first}-{last} of {total}{more} | truncated due to size @@\n" + "\n".join(rows[:count])
+        if len(text) <= MAX_CHARS:
+            return False, text
+    lines = _file(case).read_bytes().decode().replace("\r\n", "\n").split("\n")
+    whole = lines[first - 1]
+    header = f"{lead}@@ lines {first}-{first} of {total} | truncated mid-line | %d of {len(whole)} chars @@\n"
+    shown = MAX_CHARS - len(header % len(whole))
+    return False, header % shown + whole[:shown]
+
+
+def _split(data: bytes) -> bytes:
+    """Return a text in which a line feed follows the characters that end lines of the original as well."""
+    if b"\0" in data:
+        return data
+    text = re.sub("\r\n?", "\n", data.decode("utf-8", "surrogateescape"))
+    return re.sub(f"([{SEPARATORS}])", "\\1\n", text).encode("utf-8", "surrogateescape")
+
+
+def _joined(case: Case, own: Answer) -> Answer:
+    """Return the answer without the line feeds of `_split`; the original writes as many after the lines."""
+    lead, end, body = own[1].partition(" @@\n")
+    body, count = re.subn(f"([{SEPARATORS}])\n", "\\1", body)
+    return own[0], lead + end + body + count * "\n"
+
+
 def _is_not_utf8(case: Case) -> bool:
     try:
-        (case.root / case.arguments["file_path"].lstrip("/")).read_bytes().decode()
+        _file(case).read_bytes().decode()
     except UnicodeDecodeError:
         return True
     return False
 
 
-def _refused(case: Case, own: Answer) -> Answer:
-    """Return the refusal of a number that has no whole form."""
-    return (True, "[invalid]") if _large(case) else own
-
-
-def _large(case: Case) -> bool:
-    return any(type(value) is float and value >= 2**63 for value in case.arguments.values())
+def _leads_outside(case: Case) -> bool:
+    return not f"{os.path.realpath(_file(case))}/".startswith(f"{case.root}/")
 
 
 RULES = (
+    Rule("files outside the roots", refused=_leads_outside),
     *GENERAL,
-    Rule("numbers over 2**53 are exact", answer=_refused),
+    Rule("only a line feed ends a line", files=_split, answer=_joined),
+    *PYDANTIC,
     Rule("a file that is not UTF-8", refused=_is_not_utf8),
+    Rule("a reminder is no line of the file, and blank lines are lines", answer=_blank),
+    Rule("blank lines are lines", answer=_blank_window),
+    Rule("a file that is not an image is not sent as one", answer=_by_name),
+    Rule("the first 8,192 bytes decide on binary files", answer=_whole_file),
+    Rule("advice about shell commands is left out", answer=_advised),
     Rule("a backslash is part of a name", refused_here=lambda case: "\\" in case.arguments["file_path"]),
     Rule("an absolute path below a root is that file, and a backslash is part of a name", answer=_virtual),
 )

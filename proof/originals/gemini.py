@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from eyespan.extras.families.gemini import MISSING, NEXT
+from eyespan.extras.families.gemini import END, MISSING, NEXT, NO_FILES
 from proof.originals.child import Child
-from proof.originals.rules import BINARY, BOTH_OUTSIDE, HALF, STRICT, WRONG, Answer, Case, Rule, counted_empty
+from proof.originals.rules import BINARY, HALF, STRICT, WRONG, Answer, Case, Rule, counted_empty
 from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "gemini"
@@ -175,32 +175,33 @@ def _by_kind(case: Case, own: Answer) -> Answer:
         path = _file(case)
         found = _shown(path, case.root)
         return own if found is None or own[1] == "params" else (False, found if isinstance(found, str) else [found])
-    blocks: list[Any] = []
+    found: dict[str, Any] = {}
     for block in own[1] if isinstance(own[1], list) else [{"type": "text", "text": own[1]}]:
         if block["type"] != "text":  # an image by its contents, whose name decides in the original
-            paths = [path for path in KINDS if isinstance(_shown(path, case.root), str) and _is(path, block)]
-            text = [f"--- {path} ---\n\n{_shown(path, case.root)}\n\n" for path in paths]
-            blocks.append({"type": "text", "text": text[0]} if text else block)
+            before = max(found, default="")  # the files come in order
+            found[min([path for path in KINDS if path > before and _is(path, block)])] = block
             continue
         text, _, skipped = block["text"].partition("Skipped:\n")
-        for name in re.findall(r"(?m)^(/.*) \(Error reading file", skipped):
-            text = f"--- {name} ---\n\n\n\n{text}"
-        pieces = re.split(r"(?m)^(?=--- /.* ---$)|(?=\n--- End of content ---\Z)", text)
-        for piece in pieces:
-            head = re.match(r"--- (/.*) ---\n\n", piece)
-            shown = None if head is None else _shown(head[1], case.root)
-            if isinstance(shown, str) and head is not None:
-                piece = f"{head[0]}{shown}\n\n"
-            elif shown is not None and head is not None:
-                if _is_asked(head[1], case.arguments["include"]):
-                    blocks.append(shown)
-                continue
-            blocks.append({"type": "text", "text": piece})
+        for piece in re.split(r"(?m)^(?=--- /.* ---$)|(?=\n?--- End of content ---\Z)", text):
+            if head := re.match(r"--- (/.*) ---\n\n", piece):
+                found[head[1]] = piece
+        names = re.findall(r"(?m)^(/.*?) \((?:Error reading|asset file)", skipped)
+        found.update({name: "" for name in names if os.path.isfile(name)})
+    blocks = []
+    for path in sorted(found):
+        shown = _shown(path, case.root)
+        if isinstance(shown, str):
+            found[path] = f"--- {path} ---\n\n{shown}\n\n"
+        elif shown is not None:
+            found[path] = shown if _is_asked(path, case.arguments["include"]) else ""
+        blocks.append({"type": "text", "text": found[path]} if isinstance(found[path], str) else found[path])
+    blocks = [block for block in blocks if block.get("text") != ""]
+    blocks.append({"type": "text", "text": END if blocks else NO_FILES})
     return own[0], _joined(blocks)
 
 
 def _is(path: str, block: Any) -> bool:
-    return base64.b64encode(Path(path).read_bytes()).decode() == block["data"]
+    return os.path.isfile(path) and base64.b64encode(Path(path).read_bytes()).decode() == block["data"]
 
 
 def _is_asked(path: str, include: list[str]) -> bool:
@@ -210,7 +211,6 @@ def _is_asked(path: str, include: list[str]) -> bool:
 
 def _joined(blocks: list[Any]) -> Any:
     """Return blocks, or one text if there is nothing else."""
-    blocks = [block for block in blocks if block.get("text") != ""]
     is_text = all(block["type"] == "text" for block in blocks)
     return "".join([block["text"] for block in blocks]) if is_text else blocks
 
@@ -235,33 +235,30 @@ def _null(case: Case, own: Answer) -> Answer:
 
 def _loops(case: Case) -> bool:
     try:
-        os.stat(os.path.normpath(case.root / str(case.arguments["file_path"])))
+        os.stat(_file(case))
     except OSError as error:
         return error.errno == errno.ELOOP
     return False
+
+
+def _leads_outside(case: Case) -> bool:
+    return not f"{_file(case)}/".startswith(f"{case.root}/")
 
 
 def _is_odd(case: Case) -> bool:
     return "\0" in unquote(case.arguments["file_path"])
 
 
-def explain(tool: str, arguments: dict[str, Any], theirs: Answer, ours: Answer, root: Path) -> str | None:
-    """Return the declared difference between the files that patterns name, or None."""
-    if "empty pattern list" in str(theirs[1]):
-        return "an exclusion that matches nothing is no error"
-    names, own_names = [set(re.findall(r"--- (/.*?) ---(?=\\n|\n)", str(one[1]))) for one in (theirs, ours)]
-    above = [os.path.dirname(name) for name in names - own_names]
-    if tool == "read_many_files" and any(os.path.realpath(path) != path for path in above):
-        return "a link to a directory is followed only where a pattern names it"
-    if tool == "read_many_files" and any("[" in name for name in own_names - names):
-        return "a name with the signs of a pattern is found in any case, and as an absolute path"
-    return None
+def _excluded_nothing(case: Case, own: Answer) -> Answer:
+    """Return the error for an exclusion of the root itself."""
+    is_root = any(os.path.normpath(one) == "." for one in case.arguments.get("exclude", []))
+    return (True, "Error during file search: empty pattern list") if is_root else own
 
 
 RULES = (
     Rule("a NUL in a path is refused", refused=_is_odd, refused_here=_is_odd),
     Rule("a loop of links", refused=_loops),
-    BOTH_OUTSIDE,
+    Rule("files outside the roots", refused=_leads_outside),
     WRONG,
     STRICT,
     HALF,
@@ -269,7 +266,12 @@ RULES = (
     BINARY,
     Rule("a next section is named only if there is one", answer=_named_next),
     Rule("a start after the end is an error", answer=_past_end),
-    Rule("contents decide on kinds, not names or the share of odd bytes; skipped files are listed", answer=_by_kind),
+    Rule(
+        "contents decide on kinds, not names or the share of odd bytes; skipped files are listed",
+        table={"max_skipped": 10**6},
+        answer=_by_kind,
+    ),
+    Rule("an exclusion of the root matches nothing", answer=_excluded_nothing),
     Rule("null is absent", answer=_null),
     Rule("percent escapes are part of a name, and a mention may be absolute", answer=_decoded),
 )

@@ -79,6 +79,6 @@ RULES = (
     BINARY,
     Rule("negative lines are absent", answer=_from_the_end),
     SURROGATES,
-    Rule("a file that is missing", refused=lambda case: case.names_nothing),
+    Rule("a path that names no file", refused=lambda case: case.names_nothing),
     Rule("one line without the other is honoured", table={"check": _check}),
 )

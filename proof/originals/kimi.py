@@ -111,25 +111,24 @@ def _encoding_named(case: Case, own: Answer) -> Answer:
     return False, f"{own[1].removesuffix('</system>')} {note}{more if lossy else ''}</system>"
 
 
-def _mixed(case: Case, own: Answer) -> Answer:
-    """Return the lines and the status for line ends that are mixed anywhere in the file."""
-    data = case.contents()
+def _is_mixed(data: bytes) -> bool:
     feeds, pairs, returns = data.count(b"\n"), data.count(b"\r\n"), data.count(b"\r")
-    if own[0] or "Mixed or lone" in own[1] or not (returns > pairs or 0 < pairs < feeds):
-        return own
-    lines = data.decode("utf-8", "replace").split("\n")
-    body, _, status = own[1].rpartition("<system>")
-    rows = [row.partition("\t") for row in body.split("\n")]
-    body = "\n".join([f"{row[0]}\t{_escaped(lines[int(row[0]) - 1])}" if row[0].isdigit() else row[0] for row in rows])
+    return returns > pairs or 0 < pairs < feeds
+
+
+def _escaped(data: bytes) -> bytes:
+    """Return a file of mixed line ends with escapes for its returns."""
+    return data.replace(b"\r", b"\\r") if _is_mixed(data) else data
+
+
+def _mixed(case: Case, own: Answer) -> Answer:
+    """Return the status for line ends that are mixed anywhere in the file."""
     note = (
         "Mixed or lone carriage-return line endings are shown as \\r. Use exact \\r\\n or \\r escapes in "
         "Edit.old_string for those lines."
     )
-    return False, f"{body}<system>{status.removesuffix('</system>')} {note}</system>"
-
-
-def _escaped(line: str) -> str:
-    return line.replace("\r", "\\r")
+    is_mixed = not own[0] and _is_mixed(case.contents())
+    return own[0], f"{own[1].removesuffix('</system>')} {note}</system>" if is_mixed else own[1]
 
 
 def _with_slashes(case: Case, own: Answer) -> Answer:
@@ -157,7 +156,8 @@ def _no_room(case: Case, own: Answer) -> Answer:
     most = case.arguments.get("max_chars")
     if own[0] or type(most) is not int or len(own[1]) <= most:
         return own
-    what = "the Read status" if "No lines read" in own[1] else "file text and the Read status"
+    is_status = "No lines read" in own[1] or (case.arguments.get("line_offset") or 1) < 0
+    what = "the Read status" if is_status else "file text and the Read status"
     text = f"max_chars={most} is too small for {what}. Increase max_chars."
     return True, f"<system>ERROR: Tool execution failed.</system>\n{text}"
 
@@ -204,10 +204,10 @@ RULES = (
     BINARY,
     SURROGATES,
     Rule("binary files are refused", refused_here=lambda case: b"\0" in case.contents()),
-    Rule("the line ends of the answer decide on mixed ones", answer=_mixed),
+    Rule("the line ends of the answer decide on mixed ones", files=_escaped, answer=_mixed),
     Rule("null is absent", answer=_null),
     Rule("a status has room that max_chars does not give", answer=_no_room),
     Rule("a backslash is part of a name", answer=_with_slashes),
     Rule("a backslash is part of a name", refused_here=lambda case: "\\" in case.arguments["path"]),
-    Rule("a file that is missing", refused=lambda case: case.names_nothing),
+    Rule("a path that names no file", refused=lambda case: case.names_nothing),
 )

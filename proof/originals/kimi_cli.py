@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import mimetypes
+import os
 import random
+import re
 from pathlib import Path
 from typing import Any
 
 from proof.originals.child import Child
-from proof.originals.rules import GENERAL
+from proof.originals.rules import BOTH_OUTSIDE, GENERAL, INVALID, PYDANTIC, Answer, Case, Rule
 from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "kimi@1.52"
@@ -24,8 +27,11 @@ class Original(Child):
     def call(self, tool: str, arguments: dict[str, Any], root: Path | None = None) -> tuple[bool, Any]:
         """Return whether the call failed, and the note and the text of its answer."""
         answer = self.ask({"root": str(root or self._root), "arguments": arguments})
+        if answer["message"].startswith("Invalid arguments: "):
+            return True, INVALID
         lead = "ERROR: " if answer["failed"] else ""
-        return answer["failed"], f"<system>{lead}{answer['message']}</system>" + (answer["output"] or "")
+        message = re.sub(r"(?s)(?<=seems not readable)\. You .*", ": it is a binary file.", answer["message"])
+        return answer["failed"], f"<system>{lead}{message}</system>" + (answer["output"] or "")
 
 
 def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, dict[str, Any]]:
@@ -39,29 +45,36 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
     return "ReadFile", spoiled(rng, arguments, "path")
 
 
-def explain(
-    tool: str, arguments: dict[str, Any], theirs: tuple[bool, Any], ours: tuple[bool, Any], root: Path
-) -> str | None:
-    """Return the declared difference that explains two unlike answers, or None."""
-    (their_error, text), (our_error, own) = theirs, ours
-    if "Invalid arguments" in text or "Invalid arguments" in own:
-        return "wrong arguments are refused in other words"
-    if "out.txt" in str(arguments) or "outside" in str(arguments):
-        return "files outside the roots are refused"
-    if their_error and our_error:
-        return "an error has other words"
-    if "not readable" in text + own or "a image file" in text + own or "video file" in text + own:
-        return "the contents decide on binary files and images, not the name"
-    if "lone\rreturn" in own or "\r" in own:
-        return "only a line feed ends a line"
-    if their_error != our_error:
-        return None
-    contents = (root / arguments["path"]).read_bytes() if not their_error else b""
-    if b"\r" in contents.replace(b"\r\n", b""):
-        return "only a line feed ends a line"
-    if text.startswith("<system>No lines read") and own.startswith("<system>No lines read"):
-        return "an empty range of the end has other words"
-    return None
+def _by_name(case: Case, own: Answer) -> Answer:
+    """Return the refusal of a file whose suffix is that of an image, a video or another binary kind."""
+    path = os.path.realpath(case.file())
+    kind = (mimetypes.guess_type(path)[0] or "").partition("/")[0]
+    data = case.contents()
+    if not os.path.isfile(path):
+        return own
+    if kind in ("image", "video") and not path.endswith(".svg"):
+        text = f"is a {kind} file. Use other appropriate tools to read image or video files."
+    elif data.startswith(b"\x89PNG"):
+        text = "is a image file. Use other appropriate tools to read image or video files."
+    elif b"\0" in data[:512] or os.path.splitext(path)[1].lower() in _BINARIES:
+        text = "seems not readable: it is a binary file."
+    else:
+        return own
+    return True, f"<system>ERROR: `{case.arguments['path']}` {text}</system>"
 
 
-RULES = GENERAL
+_BINARIES = frozenset((".zip", ".exe", ".docx", ".mp3", ".gz", ".so", ".class", ".xlsx", ".wasm", ".pdf", ".bin"))
+
+
+def _is_wrong(case: Case) -> bool:
+    offset = int(case.arguments.get("line_offset", 1))
+    return offset == 0 or offset < -1000
+
+
+RULES = (
+    BOTH_OUTSIDE,
+    *GENERAL,
+    *PYDANTIC,
+    Rule("a `line_offset` of 0, or below -1,000", refused=_is_wrong),
+    Rule("the contents decide on binary files and images, not the name", answer=_by_name),
+)

@@ -20,7 +20,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from proof.originals.rules import BOTH_OUTSIDE, GENERAL, LARGE, LISTS_OUTSIDE, Answer, Case, Rule, collated
+from proof.originals.rules import BOTH_OUTSIDE, GENERAL, INVALID, LARGE, NULL, Answer, Case, Rule, collated
 from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "opencode"
@@ -113,7 +113,7 @@ class Original:
 
 def _answer(state: dict[str, Any]) -> tuple[bool, Any]:
     if state["status"] == "error":
-        return True, state["error"]
+        return True, INVALID if "SchemaError" in state["error"] else state["error"]
     blocks = [{"type": "text", "text": state["output"]}]
     for one in state.get("attachments") or []:
         data, kind = one["url"].partition("base64,")[2], one["mime"].partition("/")[0]
@@ -226,7 +226,7 @@ def _listed(case: Case, own: Answer) -> Answer:
     names = [name + "/" * os.path.isdir(f"{path}/{name}") for name in os.listdir(path)]
     names = collated(tuple(names))
     first, limit = case.arguments.get("offset") or 1, case.arguments.get("limit")
-    shown = names[first - 1 : first - 1 + (2000 if limit is None else limit)]
+    shown = names[int(first) - 1 :][: 2000 if limit is None else int(limit)]
     listed = "\n".join(shown)
     return own[0], re.sub(r"(?s)(?<=<entries>\n).*(?=\n\n\()", lambda _: listed, own[1])
 
@@ -250,9 +250,9 @@ def _whole_text(data: bytes) -> bytes:
 
 RULES = (
     *GENERAL,
+    NULL,
     LARGE,
     BOTH_OUTSIDE,
-    LISTS_OUTSIDE,
     Rule("an error of the system has other words", answer=_below_file),
     Rule("suggestions are other names, in order", answer=_suggested),
     Rule("the contents decide on kinds, not the name", answer=_by_kind),

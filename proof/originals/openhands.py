@@ -6,9 +6,11 @@ import base64
 import os
 import random
 import re
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from eyespan.extras.families.openhands import OpenHands
 from proof.originals.child import Child
 from proof.originals.rules import (
     BINARY,
@@ -51,8 +53,7 @@ class Original(Child):
                 blocks.append({"type": "text", "text": block["text"]})
         is_text = all(block["type"] == "text" for block in blocks)
         text = "".join([block["text"] for block in blocks if is_text])
-        # Beside the root are the copies that rules make.
-        return answer["failed"], re.sub(r"\n[^\n]*/tree(?!00)\d\d/?(?=\n|\Z)", "", text) if is_text else blocks
+        return answer["failed"], _MARKED.sub(CLIPPED, text) if is_text else blocks
 
 
 def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, dict[str, Any]]:
@@ -67,11 +68,11 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
     return "file_editor", spoiled(rng, arguments, "path")
 
 
-NOTICE = (
-    "<response clipped><NOTE>Due to the max output limit, only part of this file has been shown to you. You should "
-    "retry this tool after you have searched inside the file with `grep -n` in order to find the line numbers of what "
-    "you are looking for.</NOTE>"
-)
+_MARKED = re.compile("<response clipped><NOTE>.*?</NOTE>")
+CLIPPED = "[clipped]"
+"""Stands for the notice in the middle of a long answer."""
+FILE_NOTICE, LISTING_NOTICE = 250, 183
+"""The characters of that notice in a file, and in a listing."""
 
 
 def _refused_as_binary(case: Case, own: Answer) -> Answer:
@@ -98,31 +99,23 @@ def _refused_by_decoding(case: Case, own: Answer) -> Answer:
     return own
 
 
-def _missing(case: Case, own: Answer) -> Answer:
-    """Return the error for `..` after a directory that does not exist."""
-    path = PurePosixPath(case.arguments["path"])
-    if os.path.exists(case.root / str(path)):
-        return own
-    return True, f"Invalid `path` parameter: {path}. The path {path} does not exist. Please provide a valid path."
-
-
 _IMAGES = {".png": "image/png", ".gif": "image/gif", ".jpg": "image/jpeg", ".webp": "image/webp"}
 
 
+def _clipped(text: str, notice: int) -> str:
+    """Return a text of at most 16,000 characters, whose middle is a notice."""
+    head, odd = divmod(16_000 - notice, 2)
+    return text if len(text) <= 16_000 else text[: head + odd] + CLIPPED + text[len(text) - head :]
+
+
+def _clipped_listing(case: Case, own: Answer) -> Answer:
+    return own[0], _clipped(own[1], LISTING_NOTICE) if own[1].startswith("Here's the files") else own[1]
+
+
 def _with_slashes(case: Case, own: Answer) -> Answer:
-    """Return a listing in which a backslash in a name is a slash, and directories outside the root are listed."""
-    lead, _, names = str(own[1]).partition("\n")
-    listed, gap, hidden = names.partition("\n\n")
-    if not lead.startswith("Here's the files"):
-        return own
-    paths = {path for path in listed.split("\n") if not re.search(r"/outside/tree", path)}
-    for path in [path for path in paths if os.path.islink(path) and os.path.isdir(path)]:
-        paths.remove(path)
-        below = [name for name in os.listdir(path) if not name.startswith("tree") or name == case.root.name]
-        is_first = path.count("/") == lead.partition(" in ")[2].partition(",")[0].count("/") + 1
-        paths |= {f"{path}/", *[f"{path}/{name}{'/' * (name == case.root.name)}" for name in below if is_first]}
-    rows = sorted([path.replace("\\", "/") for path in paths], key=lambda path: path.rstrip("/").split("/"))
-    return own[0], "\n".join([lead, *rows]) + gap + hidden
+    """Return a listing in which a backslash in a name is a slash."""
+    lead, _, names = own[1].partition("\n")
+    return own[0], f"{lead}\n" + names.replace("\\", "/") if lead.startswith("Here's the files") else own[1]
 
 
 def _by_suffix(case: Case, own: Answer) -> Answer:
@@ -134,7 +127,7 @@ def _by_suffix(case: Case, own: Answer) -> Answer:
     return False, [{"type": "text", "text": text}, {"type": "image", "data": data, "mimeType": _IMAGES[path.suffix]}]
 
 
-def _clipped(case: Case, own: Answer) -> Answer:
+def _clipped_file(case: Case, own: Answer) -> Answer:
     """Return the answer whose middle is clipped, with the rest numbered on."""
     found = re.fullmatch(r"(?s)((?:NOTE: .*?\n)?Here's the result of .*?:\n)( *(\d+)\t.*)\n", str(own[1]))
     if found is None:
@@ -145,9 +138,7 @@ def _clipped(case: Case, own: Answer) -> Answer:
     text += "" if has_last and not data.endswith(b"\n") else "\n"
     if len(text) <= 16_000:
         return own
-    room = 16_000 - len(NOTICE)
-    head = room // 2 + room % 2
-    text = text[:head] + NOTICE + text[len(text) - (room - head) :]
+    text = _clipped(text, FILE_NOTICE)
     rows = [f"{number:6}\t{line}" for number, line in enumerate(text.removesuffix("\n").split("\n"), int(found[3]))]
     return False, found[1] + "\n".join(rows) + "\n"
 
@@ -160,15 +151,16 @@ RULES = (
     CRLF,
     BINARY,
     BOM_LINE,
-    Rule("a long answer is cut after a line", table={"settings": {"max_characters": None}}, answer=_clipped),
+    Rule("a long answer is cut after a line", table={"settings": {"max_characters": None}}, answer=_clipped_file),
     Rule("only a line feed ends a line", files=lines_at("\r")),
-    Rule("`..` is resolved in the text of a path", answer=_missing),
+    Rule("`..` is resolved in the text of a path", table={"paths": replace(OpenHands.paths, is_lexical=False)}),
     Rule("a file that is not an image is not sent as one", answer=_by_suffix),
     Rule("text that is not UTF-8, or holds control characters, is shown, not refused", answer=_refused_as_binary),
     Rule("text that is not UTF-8 is shown, not refused", answer=_refused_by_decoding),
     SURROGATES,
     LISTS_OUTSIDE,
     Rule("a backslash is part of a name", answer=_with_slashes),
+    Rule("a long listing is shown whole", answer=_clipped_listing),
     BOTH_OUTSIDE,
     other_encoding("cp1006"),
     other_encoding("cp1257"),

@@ -44,7 +44,7 @@ def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, 
 def _at_sign(case: Case, own: Answer) -> Answer:
     """Return the error for a missing name without the `@` that the original takes off first."""
     path = str(case.arguments.get("path"))
-    name = os.path.normpath(case.root / path[1:])
+    name = os.path.normpath(case.root / re.sub("[\xa0\u2000-\u200a\u202f\u205f\u3000]", " ", path[1:]))
     if not path.startswith("@") or os.path.exists(name):
         return own
     return True, f"ENOENT: no such file or directory, access '{name}'"

@@ -6,9 +6,11 @@ import base64
 import os
 import random
 import re
+import struct
 from pathlib import Path
 from typing import Any
 
+from eyespan.extras.families.qwen import MAX_CHARS
 from proof.originals.child import Child
 from proof.originals.rules import (
     BINARY,
@@ -27,11 +29,13 @@ from proof.originals.rules import (
     Rule,
     javascript,
     other_encoding,
+    whole,
 )
 from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "qwen"
 PEER = ("qwen-code", "npm", ("@qwen-code/qwen-code@0.24.4",), "node_modules/@qwen-code/qwen-code/cli.js")
+_JPEG = {"type": "image", "data": "[JPEG]", "mimeType": "image/jpeg"}
 
 
 class Original(Child):
@@ -48,6 +52,8 @@ class Original(Child):
         if isinstance(content, dict) and "inlineData" in content:
             inline = content["inlineData"]
             content = [{"type": "image", "data": inline["data"], "mimeType": inline["mimeType"]}]
+        elif isinstance(content, list):  # an image after a line with its size, as a JPEG of the program's own making
+            content = [{"type": "text", "text": content[0]["text"]}, _JPEG]
         return answer["failed"], content
 
 
@@ -77,7 +83,7 @@ def _by_file_system(case: Case, own: Answer) -> Answer:
     path = str(case.arguments["file_path"])
     above = [path[: found.start()] for found in re.finditer("/", path) if os.path.isfile(path[: found.start()] or "/")]
     if above and os.path.exists(os.path.normpath(path)):
-        name = os.path.relpath(os.path.normpath(path), case.root)
+        name = os.path.relpath(os.path.normpath(path), case.root).replace("\\", "/")
         return True, f"Error reading file {name}: ENOTDIR: not a directory, stat '{path}'"
     text = "Could not read file because no file was found at the specified path."
     return own if os.path.exists(str(case.arguments["file_path"])) else (True, text)
@@ -97,28 +103,37 @@ def _below_file(case: Case, own: Answer) -> Answer:
     return True, f"Error reading file {name}: ENOTDIR: not a directory, stat '{path}'"
 
 
+def _lines(case: Case) -> list[str]:
+    """Return the lines of the file, the empty piece after a final line feed among them."""
+    data = case.contents("file_path")
+    return data.decode("utf-16" if data.startswith(b"\xff\xfe") else "utf-8", "replace").split("\n")
+
+
 def _cut_in_line(case: Case, own: Answer) -> Answer:
     """Return the text that is cut after 25,000 characters, in the midst of a line."""
-    offset, limit = int(case.arguments.get("offset") or 0), int(case.arguments.get("limit") or 1000)
-    lines = [line.rstrip() for line in case.contents("file_path").decode("utf-8", "replace").split("\n")]
-    text = "\n".join(lines[offset : offset + limit])
-    if own[0] or len(text) <= 25_000:
-        return (False, text) if not own[0] and not offset and limit >= len(lines) else own
-    last = offset + text[:25_000].count("\n") + 1
-    lead = f"Showing lines {offset + 1}-{last} of {len(lines)} total lines.\n\n---\n\n"
-    return False, f"{lead}{text[:25_000]}... [truncated]"
+    offset, limit = whole(case.arguments.get("offset")) or 0, whole(case.arguments.get("limit")) or 1000
+    lines = [line.rstrip() for line in _lines(case)]
+    rows = lines[offset : offset + limit]
+    if own[0] or len("\n".join(rows)) <= MAX_CHARS:
+        return (False, "\n".join(rows)) if not own[0] and not offset and limit >= len(lines) else own
+    count = size = 0
+    while size + len(rows[count]) + (count > 0) <= MAX_CHARS:
+        size += len(rows[count]) + (count > 0)
+        count += 1
+    part = rows[count][: max(MAX_CHARS - size - (count > 0), 10)]
+    lead = f"Showing lines {offset + 1}-{offset + count + 1} of {len(lines)} total lines.\n\n---\n\n"
+    return False, lead + "\n".join([*rows[:count], f"{part}... [truncated]"])
 
 
 def _counted(case: Case, own: Answer) -> Answer:
     """Return the answer that counts the empty piece after a final line feed."""
-    data, limit = case.contents("file_path"), case.arguments.get("limit") or 1000
-    if not data.endswith(b"\n") or not isinstance(own[1], str):
+    count, limit = len(_lines(case)) - 1, whole(case.arguments.get("limit")) or 1000
+    if _lines(case)[-1] or not count or not isinstance(own[1], str):
         return own
     found = re.match(r"Showing lines (\d+)-(\d+) of (\d+) total lines\.", own[1])
     if found is None:
-        total = data.count(b"\n")
-        lead = f"Showing lines 1-{total} of {total + 1} total lines.\n\n---\n\n"
-        return own if limit != total else (own[0], lead + own[1].removesuffix("\n"))
+        lead = f"Showing lines 1-{count} of {count + 1} total lines.\n\n---\n\n"
+        return own if limit != count else (own[0], lead + own[1].removesuffix("\n"))
     first, last, total = map(int, found.groups())
     has_all = last == total and last - first + 1 < limit
     lead = f"Showing lines {first}-{last + has_all} of {total + 1} total lines."
@@ -161,17 +176,27 @@ _BINARIES = frozenset(
 )
 
 
-def explain(tool: str, arguments: dict[str, Any], theirs: Answer, ours: Answer, root: Path) -> str | None:
-    if "Image overview" in str(theirs[1]) and isinstance(ours[1], list):
-        return "an image is sent as it is, not as JPEG after a line with its size"
-    return None
+def _signed(case: Case, own: Answer) -> Answer:
+    """Return the refusal of a number with a plus."""
+    names = [name for name, value in case.arguments.items() if str(value).strip().startswith("+")]
+    return (True, f"params/{names[0]} must be integer,null") if names else own
+
+
+def _overview(case: Case, own: Answer) -> Answer:
+    """Return an image as a JPEG after a line with its size."""
+    data = case.contents("file_path")
+    if own[0] or isinstance(own[1], str) or not data.startswith(b"\x89PNG"):
+        return own
+    width, height = struct.unpack(">II", data[16:24])
+    text = f"Image overview: {width}x{height}; oriented source: {width}x{height}."
+    return False, [{"type": "text", "text": text}, _JPEG]
 
 
 RULES = (
     BLANKS,
     HALF,
     Rule("a relative path", refused=lambda case: not str(case.arguments["file_path"]).startswith("/")),
-    Rule("a file that does not exist", refused=lambda case: case.names_nothing),
+    Rule("a path that names no file", refused=lambda case: case.names_nothing),
     WRONG,
     STRICT,
     OUTSIDE,
@@ -186,11 +211,16 @@ RULES = (
     BINARY,
     BOM_LINE,
     Rule("a start after the end is an error", answer=_past_end),
+    Rule("a number in a string may have a plus", answer=_signed),
     Rule("blanks at the ends of lines are kept", answer=_trimmed),
     Rule("a text is cut between lines", answer=_cut_in_line),
     Rule("a binary file is an error that names the path as it was asked for", answer=_described),
     Rule("a slash after a name is ignored", answer=_below_file),
     Rule("the contents decide on kinds, not the name", answer=_by_name),
+    Rule(
+        "an image is sent as it is, not as JPEG (whose bytes are not compared) after a line with its size",
+        answer=_overview,
+    ),
     Rule("an SVG is a text of lines", answer=_svg),
     SURROGATES,
     BOTH_OUTSIDE,

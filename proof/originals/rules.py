@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,7 +56,8 @@ class Case:
     def names_nothing(self) -> bool:
         """Return True if one of the arguments names no file, and none of them names one."""
         texts = [value for value in self.arguments.values() if isinstance(value, str)]
-        return bool(texts) and not any(os.path.isfile(self.root / text.lstrip("@/")) for text in texts)
+        names = [name for text in texts for name in (text, text.lstrip("@/"))]
+        return bool(texts) and not any(os.path.isfile(self.root / name) for name in names)
 
     def file(self, name: str = "path") -> Path:
         """Return the file that an argument names."""
@@ -99,12 +101,17 @@ class Judge:
         self._members: Sequence[type[Dialect]] = found.tools if issubclass(found, ToolsetDialect) else (found,)
         self._tools: dict[tuple[Rule, ...], tuple[Path, dict[str, Tool]]] = {}
         self._open: list[Workspace] = []
+        self._copies: list[tempfile.TemporaryDirectory[str]] = []
         self._known: Counter[tuple[Rule, ...]] = Counter()
         """The rules that explained differences so far: tried first."""
+        self._read: tuple[Case | None, dict[tuple[Rule, ...], Answer]] = (None, {})
+        """The last call, and its answers by the rules that change what is read, not the answer."""
 
     def close(self) -> None:
         for workspace in self._open:
             workspace.close()
+        for copy in self._copies:
+            copy.cleanup()
 
     def case(self, tool: str, arguments: dict[str, Any]) -> Case:
         """Return a call with the schema of its tool."""
@@ -113,9 +120,15 @@ class Judge:
 
     def answer(self, case: Case, rules: tuple[Rule, ...] = ()) -> Answer:
         """Return the answer under rules."""
-        root, tools = self._variant(tuple([rule for rule in rules if rule.table or rule.files or rule.has_machine]))
-        given = _renamed(case.arguments, self._root.name, root.name)
-        answer = _renamed(_answer(tools[case.tool].call(given)), root.name, self._root.name)
+        if self._read[0] is not case:
+            self._read = case, {}
+        reading = tuple([rule for rule in rules if rule.table or rule.files or rule.has_machine])
+        if reading not in self._read[1]:
+            root, tools = self._variant(reading)
+            above, other = str(self._root.parent), str(root.parent)
+            given = _renamed(case.arguments, above, other)
+            self._read[1][reading] = _renamed(_answer(tools[case.tool].call(given)), other, above)
+        answer = self._read[1][reading]
         for rule in rules:
             if rule.answer is not None:
                 answer = _changed(rule.answer, case, answer)
@@ -123,18 +136,24 @@ class Judge:
 
     def reason(self, case: Case, theirs: Answer, ours: Answer) -> tuple[str, bool] | None:
         """Return the rules that explain two unlike answers, and whether they were recomputed; None if none does."""
-        if ours[0]:
-            for rule in self._rules:
-                applies = rule.refused if theirs[0] else rule.refused_here
-                if applies is not None and _holds(applies, case):
-                    return rule.name, False
         known = sorted(self._known, key=lambda rules: -self._known[rules])
         found = next((rules for rules in known if self.answer(case, rules) == theirs), None)
         found = found or self._combined(case, theirs, (), ours)
         if found is None:
-            return self._by_parts(case, theirs, ours)
+            return self._refused(case, theirs, ours) or self._by_parts(case, theirs, ours)
+        for rule in found:  # rules that were known together may do with fewer of them here
+            fewer = tuple([one for one in found if one is not rule])
+            found = fewer if fewer and self.answer(case, fewer) == theirs else found
         self._known[found] += 1
         return "; ".join([rule.name for rule in found]), True
+
+    def _refused(self, case: Case, theirs: Answer, ours: Answer) -> tuple[str, bool] | None:
+        """Return the rule whose reason to refuse a call applies; None if there is none, or the call was not refused."""
+        for rule in self._rules if ours[0] else ():
+            applies = rule.refused if theirs[0] else rule.refused_here
+            if applies is not None and _holds(applies, case):
+                return rule.name, False
+        return None
 
     def _by_parts(self, case: Case, theirs: Answer, ours: Answer) -> tuple[str, bool] | None:
         """Return the rules that explain each part of two answers about several files; None if a part has none."""
@@ -154,8 +173,7 @@ class Judge:
         """Return the fewest rules, these among them, that make the original's answer; each must change the answer."""
         tried = []
         for rule in self._rules:
-            is_idle = rule.has_machine and not before[0]  # what was shown lies below the roots
-            if rule.refused is rule.refused_here and rule not in rules and not is_idle:
+            if rule.refused is rule.refused_here and rule not in rules:
                 more = tuple([one for one in self._rules if one in rules or one is rule])
                 answer = self.answer(case, more)
                 if answer == theirs:
@@ -169,22 +187,8 @@ class Judge:
 
     def _variant(self, rules: tuple[Rule, ...]) -> tuple[Path, dict[str, Tool]]:
         if rules not in self._tools:
-            root = self._root
             changes = [rule.files for rule in rules if rule.files is not None]
-            if changes:
-                # A name of the same length, so that limits on the length of an answer fall on the same place.
-                root = self._root.with_name(f"tree{len(self._tools):02}")
-                shutil.copytree(self._root, root, symlinks=True)
-                for file in root.rglob("*"):
-                    if file.is_symlink() and os.readlink(file).startswith(f"{self._root}/"):
-                        target = os.readlink(file).replace(self._root.name, root.name, 1)
-                        file.unlink()
-                        file.symlink_to(target)
-                    elif file.is_file() and not file.is_symlink():
-                        data = file.read_bytes()
-                        for change in changes:
-                            data = change(data)
-                        file.write_bytes(data)
+            root = self._copy(changes) if changes else self._root
             roots = [root, "/"] if any(rule.has_machine for rule in rules) else [root]
             workspace = Workspace(*roots)
             self._open.append(workspace)
@@ -192,6 +196,27 @@ class Judge:
             made = [workspace.tool(type("Variant", (member,), dict(table))) for member in self._members]
             self._tools[rules] = root, {tool.spec.name: tool for tool in made}
         return self._tools[rules]
+
+    def _copy(self, changes: Sequence[Callable[[bytes], bytes]]) -> Path:
+        """Return a copy of the root, and of what is beside it, in which every file is changed.
+
+        Its path is as long as that of the root, so that limits on the length of an answer fall on the same place.
+        """
+        above = self._root.parent
+        place = tempfile.TemporaryDirectory(prefix="o" * (len(above.name) - 8), dir=above.parent)
+        self._copies.append(place)
+        shutil.copytree(above, place.name, symlinks=True, dirs_exist_ok=True)
+        for file in Path(place.name).rglob("*"):
+            if file.is_symlink() and f"{os.readlink(file)}/".startswith(f"{above}/"):
+                target = place.name + os.readlink(file).removeprefix(str(above))
+                file.unlink()
+                file.symlink_to(target)
+            elif file.is_file() and not file.is_symlink():
+                data = file.read_bytes()
+                for change in changes:
+                    data = change(data)
+                file.write_bytes(data)
+        return Path(place.name, self._root.name)
 
 
 def _changed(change: Callable[[Case, Answer], Answer], case: Case, own: Answer) -> Answer:
@@ -269,6 +294,11 @@ def other_encoding(codec: str) -> Rule:
     return Rule("text that is not UTF-8 is shown as U+FFFD, not guessed", files=change)
 
 
+def whole(value: Any) -> Any:
+    """Return the number that a text or a boolean stands for, and None as it is."""
+    return int(float(value)) if isinstance(value, str) else value if value is None else int(value)
+
+
 @cache
 def collated(names: tuple[str, ...]) -> list[str]:
     """Return names as `localeCompare` of JavaScript orders them."""
@@ -297,15 +327,15 @@ def _large(case: Case) -> bool:
     return any(type(value) is int and abs(value) >= 2**53 for value in case.arguments.values())
 
 
-def _lists_outside(case: Case) -> bool:
-    """Return True for a directory outside the root, which has the copies of the tree that rules make."""
-    names = [value for value in case.arguments.values() if isinstance(value, str)]
-    return _is_outside(case) and any((case.root / name).is_dir() for name in names)
-
-
 def _unescaped(case: Case, own: Answer) -> Answer:
     """Return the answer with lone surrogates as they are."""
     return own[0], own[1].replace("\\ud800", "\ud800") if isinstance(own[1], str) else own[1]
+
+
+def _lists_outside(case: Case) -> bool:
+    """Return True for a directory outside the root, which other programs may change meanwhile."""
+    names = [value for value in case.arguments.values() if isinstance(value, str)]
+    return _is_outside(case) and any((case.root / name).is_dir() for name in names)
 
 
 def _is_outside(case: Case) -> bool:
@@ -320,9 +350,25 @@ def _is_outside(case: Case) -> bool:
     return False
 
 
+INVALID = "[invalid]"
+"""Stands for the refusal of wrong arguments in the many words of pydantic and the like."""
+
+
+def _null(case: Case, own: Answer) -> Answer:
+    return (True, INVALID) if None in case.arguments.values() else own
+
+
+def _huge(case: Case, own: Answer) -> Answer:
+    """Return the refusal of a float that pydantic does not take for a whole number."""
+    is_huge = any(type(value) is float and abs(value) >= 2**63 for value in case.arguments.values())
+    return (True, INVALID) if is_huge else own
+
+
 HALF = Rule("half a character of UTF-16 is shown as U+FFFD", files=whole_characters)
 DOUBLES = Rule("numbers over 2**53 are exact", answer=_as_doubles)
 LARGE = Rule("numbers over 2**53 are exact", refused=_large)
+NULL = Rule("null is absent", answer=_null)
+PYDANTIC = (NULL, Rule("numbers over 2**53 are exact", answer=_huge))
 SURROGATES = Rule("a lone surrogate is written with an escape", answer=_unescaped)
 
 
@@ -363,6 +409,6 @@ GENERAL = (
     Rule("only a line feed ends a line", files=lines_at("\r")),
     Rule("only a line feed ends a line", files=lines_at("\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")),
     Rule("a start after the end is an error", table={"refused": {}}),
-    Rule("a file that is missing", refused=lambda case: case.names_nothing),
+    Rule("a path that names no file", refused=lambda case: case.names_nothing),
 )
 """Rules of several originals."""

@@ -8,6 +8,7 @@ import os
 import sys
 
 from vibe.core.tools.builtins.read_file import ReadFile, ReadFileArgs, ReadFileConfig, ReadFileState
+from vibe.utils import io
 
 
 async def call(tool: ReadFile, arguments: dict[str, object]) -> str:
@@ -21,11 +22,20 @@ def main() -> None:
     os.chdir(sys.argv[1])
     tool = ReadFile(config_getter=ReadFileConfig, state=ReadFileState())
     loop = asyncio.new_event_loop()
+    decode, found = io.decode_safe, ["utf-8"]
+
+    def decode_safe(raw: bytes, **options: bool) -> io.ReadSafeResult:
+        result = decode(raw, **options)
+        found[0] = result.encoding
+        return result
+
+    io.decode_safe = decode_safe
     for line in sys.stdin:
         try:
             answer = {"failed": False, "text": loop.run_until_complete(call(tool, json.loads(line)))}
         except Exception as error:
             answer = {"failed": True, "text": f"<tool_error>read_file failed: {error}</tool_error>"}
+        answer["encoding"] = found[0]
         print(json.dumps(answer), flush=True)
 
 
