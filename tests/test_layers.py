@@ -156,7 +156,7 @@ PARSING_BUILTINS = {"compile", "eval", "exec"}
 
 BUDGETS = {
     "core": (20_000, 20_000),
-    "documents": (6_411, 6_411),
+    "documents": (6_407, 6_407),
     "languages": (2_678, 2_678),
     "families": (2_263, 2_263),
     "http": (3_658, 3_200),

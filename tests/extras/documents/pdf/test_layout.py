@@ -317,6 +317,16 @@ def test_columns_of_text_that_are_written_across_are_put_in_order(tmp_path):
     assert text.split("\n") == [" ".join([word for _, _, word in column]) for column in (left, right)]
 
 
+def test_the_number_of_a_title_in_a_column_is_part_of_it(tmp_path):
+    left = [(72, 700 - 14 * n, f"left column line {n} with enough words") for n in range(10)]
+    right = [(330, 700 - 14 * n, f"right column line {n} with enough words") for n in range(10)]
+    across = [word for pair in zip(left, right, strict=True) for word in pair]
+
+    text = shown(tmp_path, f"{words((72, 724, '2.'), (108, 724, 'Kept boxes'), size=14)} {words(*across)}")
+
+    assert text.startswith("# 2. Kept boxes\n")
+
+
 def test_blanks_of_the_text_layer_stay_however_narrow_they_are(tmp_path):
     narrow = [("Some boxes", "of the", "keeper"), *[(f"row {n} of it", str(n), str(n * 7)) for n in range(10, 15)]]
 

@@ -248,14 +248,6 @@ class TestHeadings:
 
         assert [line for line in page_text(tmp_path, content) if line[0] == "#"] == ["# Contents"]
 
-    def test_labels_of_a_form_are_no_headings(self, tmp_path):
-        labels = [(72, 740 - 30 * at, f"{name}: Ann Keeper") for at, name in enumerate(("Name", "Owner", "Payer"))]
-        content = f"{bold(*labels)} {words(*lines(*PROSE, top=600))}"
-
-        text = page_text(tmp_path, content, more=BOLD, fonts="/F2 4 0 R")
-
-        assert [line for line in text if line[0] == "#"] == []
-
     @pytest.mark.parametrize(("beside", "is_heading"), [("Weight", False), ("the text of another column of it", True)])
     def test_a_line_beside_a_label_is_no_heading(self, tmp_path, beside, is_heading):
         content = f"{words(*lines(*PROSE))} {bold((72, 600, 'Boxes'))} {words((72, 585, 'Large'), (300, 600, beside))}"

@@ -84,7 +84,9 @@ class TestRows:
         assert boxes_of(pdf_words.rows_of(given_words[::-1], "x" * len(steps))) == boxes_of(rows)
 
     def test_a_hyphen_at_the_end_of_a_line_is_shown(self):
-        assert pdf_words.shown_words([(0.0, 0.0, 9.0, 9.0, 0, 3)], "ab\ufffe") == "ab-"
+        rows = pdf_words.rows_of([(0.0, 0.0, 9.0, 9.0, 0, 3)], "ab\ufffe")
+
+        assert pdf_words.shown_words(rows[0][0].words, rows[0][0].page) == "ab-"
 
 
 @pytest.mark.parametrize(("start", "segments"), [(4, 1), (100, 2)])

@@ -26,7 +26,7 @@ from eyespan.extras.documents.pdf.tables import Table, blocks_of
 from eyespan.extras.documents.pdf.words import RAISED, Boxes, is_right_to_left, read_words, rows_of
 
 _DIGITS = re.compile(r"[0-9]+")
-_UNMAPPED = dict.fromkeys([1, *range(3, 9), *range(14, 32), *range(127, 160)], "\ufffd")
+_UNMAPPED = re.compile("[\x01\x03-\x08\x0e-\x1f\x7f-\x9f]")
 """pdfium returns the codes of characters without a map; a digit that is left out would be worse than a sign of it."""
 MAX_SUGGESTED = 200
 """The titles that one which does not exist is compared with."""
@@ -63,7 +63,7 @@ class MarkdownText(PageText):
 
     def page(self, page: pypdfium2.PdfPage, layer: Any) -> Draft:
         """Return the lines of a page."""
-        text = characters(layer).translate(_UNMAPPED)
+        text = _UNMAPPED.sub("\ufffd", characters(layer))
         plain = clean(text)
         try:
             boxes = Boxes(page, layer)

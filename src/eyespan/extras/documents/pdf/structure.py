@@ -25,6 +25,8 @@ from eyespan.extras.documents.pdf.words import Row, Word, address_of, plain_call
 MAX_HEADING_WORDS, MAX_HEADING_CHARS, MAX_HEADING_LINES = 16, 160, 3
 WIDE_HEADING_GAP = 1.6
 """A line with a gap of so many times its height is no heading."""
+NUMBER_GAP = 3.0
+"""The most gap between the number of a heading and its title, in heights."""
 MAX_LABEL_CHARS = 20
 """A shorter text beside a line is a cell or a label, and so is the line, unless longer text follows."""
 MAX_PAGE_HEADINGS = 25
@@ -49,7 +51,7 @@ _CAPTION = re.compile(
     r"(?i)(?:Table|Tab|Figure|Fig|Exhibit|Chart)s?\b[\s.]*(?:\d|[A-Z](?![a-z]))"
     r"|(?:Source|Note)s?\s?[:.]|(?:Grand )?Totals?\b"
 )
-_NUMBERING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*\.?|[A-Z]\.(?:\d{1,2}\.?)*|[IVX]{1,5}\.)\s+(?=\S)")
+_NUMBERING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*\.?|[A-Z]\.(?:\d{1,2}\.?)*|[IVX]{1,5}\.)\s+(?=\S|$)")
 _WORD = re.compile(r"[^\W\d_]{3}|[^\W\d_\x00-\u2fff]{2}")
 _SECTION = re.compile(r"(?:[IVX]{1,5}|\d{1,2})\.\s+[A-Z]{4}[A-Z ,:&'’-]*")
 _DATE = re.compile(r"(?:\w+, )?(?:\w{3,10}\.? \d{1,2},? \d{4}|\d{1,2}\.? \w{3,10} \d{4})")
@@ -58,13 +60,12 @@ _NO_TITLE = re.compile(
 )
 """Names of authors with notes or initials, formulas, code."""
 _WITH_PAGE = re.compile(r"\d{2,3} [^\W\d]|.*[^\W\d] \d{2,3}$")
-_LABEL = re.compile(r"^[^\W\d_][^\d:]{1,40}: \S")
 _SENTENCE = re.compile(r"(?:[^\W\d_]{2,}\W+){5}")
 _ABSTRACT = re.compile(r"(?i)(?:1\.? |I\. )?(?:abstract|summary|introduction|keywords|r[ée]sum[ée]|zusammenfassung)\b")
 _ENTRY = re.compile(r"\s(?:\d+|[ivxl]+)$")
 _LEADER = re.compile(r"(?:\.\s*){2,}|\s\.(?=\s|$)")
 _BOLD = re.compile(rb"bold|black|heavy|demi|-medi(?!um)|cmbx|bx\d|\.b\b|\bbd", re.IGNORECASE)
-_MARKS = re.compile(rf"(?:^|(?<=\s))(\S{{1,2}})(?:\s+\1){{{LEAST_REPEATED - 1},}}(?=\s|$)")
+_MARKS = re.compile(rf"(\s)(\S\S?)(?:\s+\2){{{LEAST_REPEATED - 1},}}(?!\S)")
 _PAGE_NUMBER = re.compile(r"(?:[Pp]age |[-–] ?)?(?:\d{1,4}|[ivxl]{1,6})(?: ?[-–]| (?:of|/) \d{1,4})?")
 _NAME = ctypes.create_string_buffer(128)
 _ADDRESS, _INT = ctypes.c_void_p, ctypes.c_int
@@ -141,7 +142,7 @@ def column_lines(layer: Any, blocks: list[Table | Row]) -> list[Line]:
             lines += [Line("", table=block) for block in several if isinstance(block, Table)]
         else:
             segments = sorted([s for row in several if not isinstance(row, Table) for s in row], key=lambda s: s.start)
-            lines += [_line(layer, shown_words(s.words, s.page), s.words) for s in segments]
+            lines += [_line(layer, joined_pairs(shown_words(s.words, s.page)), s.words) for s in segments]
     return _joined_rows(lines)
 
 
@@ -177,7 +178,9 @@ def _joined_rows(lines: list[Line]) -> list[Line]:
             continue
         small = min(last.height, line.height)
         shared = min(last.bottom, line.bottom) - max(last.top, line.top)
-        if shared < 0.45 * small or not -0.2 * small < line.left - last.right < 0.9 * max(last.height, line.height):
+        distance = (line.left - last.right) / max(last.height, line.height)
+        is_number = 0.9 <= distance < NUMBER_GAP and line.text[0].isalpha() and _NUMBERING.fullmatch(f"{last.text} ")
+        if shared < 0.45 * small or not (-0.2 < distance < 0.9 or is_number):
             made.append(line)
             continue
         gap = "" if line.left - last.right < 0.1 * small else " "
@@ -312,11 +315,10 @@ def _headings(lines: list[Line], body: float) -> list[Line]:
             at += 1
         else:
             at = end
-    # Several lines that end with the number of a page are a table of contents, several labels with a colon a form.
+    # Several lines that end with the number of a page are a table of contents.
     texts = Counter([line.text for line in found])
-    for pattern in (_ENTRY, _LABEL):
-        entries = [line.text for line in found if pattern.search(line.text)]
-        texts.update(entries if len(entries) > 2 else [])
+    entries = [line.text for line in found if _ENTRY.search(line.text)]
+    texts.update(entries if len(entries) > 2 else [])
     for line in found:
         line.level = int(texts[line.text] == 1)
     found = [line for line in found if line.level]
@@ -509,4 +511,5 @@ def _goes_on(above: Line, line: Line, edge: float, leading: float) -> bool:
 
 def _folded(text: str) -> str:
     """Return text with long repetitions of a mark, such as the signs of a map, as the mark and its number."""
-    return _MARKS.sub(lambda found: f"{found[1]} × {len(found[0].split())}", LEADERS.sub(" ... ", text))
+    text = LEADERS.sub("... ", joined_pairs(f"\n{text}"))
+    return _MARKS.sub(lambda found: f"{found[1]}{found[2]} × {len(found[0].split())}", text)[1:]

@@ -67,7 +67,7 @@ _TITLE = re.compile(
 )
 """The start of a line that belongs to a table but is no row of it."""
 _CAPTION = re.compile(r"(?:Table|TABLE|Tab\.|Tableau|Tabelle|Tabla|Tabella)\s?[\dA-ZIVX]")
-LEADERS = re.compile(r"(?: ?\.){5,} ?")
+LEADERS = re.compile(r"\.(?: ?\.){4,} ?")
 _PAGE = re.compile(r"\d{1,3}|[ivxl]{1,6}")
 _FILLER = re.compile(r"[.\u2026_=\u2013\u2014-]{3,}")
 """Dots that lead from a label to its number, or a line of dashes."""
@@ -149,17 +149,18 @@ class _Run:
             return None
         columns = len(grid.edges) + 1
         made = _joined_lines(lines, columns, grid)
-        cells = [[grid.text(line.cells.get(at, [])) for at in range(columns)] for line in made]
-        cells = _without_empty_columns(cells)
-        is_captioned = start + first > 0 and self._is_caption(start + first - 1)
-        if not _is_sure(cells, 2 if is_captioned else 4 if len(cells[0]) == 2 else 3) or _is_out_of_order(
-            made, len(cells[0])
-        ):
-            return None
+        used = sorted({column for line in made for column in line.cells})
+        cells = [[grid.text(line.cells.get(at, [])) for at in used] for line in made]
         first, last = start + first, start + last
         words = [word for row in self._rows[first:last] for s in row for word in s.words]
         starts = [word[4] for word in words]
-        if _is_contents(cells, 3 if LEADERS.search(self.page, min(starts), max(starts)) else 5):
+        has_leaders = LEADERS.search(self.page, min(starts), max(starts)) is not None
+        if has_leaders:
+            cells = [[LEADERS.sub(" ", cell).strip() for cell in row] for row in cells]
+        least = 2 if first and self._is_caption(first - 1) else 4 if len(cells[0]) == 2 else 3
+        if not _is_sure(cells, least) or _is_out_of_order(made, len(cells[0])):
+            return None
+        if _is_contents(cells, 3 if has_leaders else 5):
             if len(cells[0]) > 3:  # several beside each other
                 return None
             cells = [[" ... ".join(filter(None, (" ".join(filter(None, row[:-1])), row[-1])))] for row in cells]
@@ -279,7 +280,7 @@ class _Grid:
 
     def text(self, phrases: list[list[Word]]) -> str:
         """Return the text of a cell."""
-        return LEADERS.sub(" ", " ".join([shown_words(phrase, self._page) for phrase in phrases])).strip()
+        return " ".join([shown_words(phrase, self._page) for phrase in phrases])
 
     def _line(self, words: list[Word]) -> _Line:
         """Return the words of a row by columns."""
@@ -432,19 +433,12 @@ def _goes_on(above: _Line, line: _Line, columns: int, grid: _Grid) -> bool:
     return len(line.cells) == 1 and text[:1].islower() and 0 in above.cells
 
 
-def _without_empty_columns(cells: list[list[str]]) -> list[list[str]]:
-    used = [at for at in range(len(cells[0])) if any(row[at] for row in cells)]
-    return [[row[at] for at in used] for row in cells]
-
-
 # --- tests -----------------------------------------------------------------------------------------------------------
 
 # Rows and columns are sure if few cells are empty and lines do not overlap. The labels of a
 # diagram, the marks of an axis and the parts of a formula are no table.
 LEAST_FILLED = 0.45
-FEW_ROWS = 5
-LEAST_FILLED_OF_FEW = 0.6
-"""The share of cells with text, and that of a table with few rows."""
+"""The share of cells with text."""
 MOST_OVERLAPPING = 0.2
 MOST_BACK = 0.22
 """The share of steps from a cell to the next in the text layer that go back."""
@@ -458,8 +452,7 @@ def _is_sure(cells: list[list[str]], least_rows: int) -> bool:
     if len(cells) < 2 or columns < 2:
         return False
     counts = [sum(map(bool, row)) for row in cells]
-    least = LEAST_FILLED if len(cells) >= FEW_ROWS else LEAST_FILLED_OF_FEW
-    if sum(counts) < least * len(cells) * columns or max(counts) < 0.75 * columns:
+    if sum(counts) < LEAST_FILLED * len(cells) * columns or max(counts) < 0.75 * columns:
         return False
     if sum([count > 1 for count in counts]) < least_rows:
         return False

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import pypdfium2.raw as pdfium
 
-from eyespan.decoders.pdf_text import HYPHENS, joined_pairs
+from eyespan.decoders.pdf_text import HYPHENS
 
 if TYPE_CHECKING:
     import pypdfium2
@@ -228,10 +228,7 @@ def shown_words(words: list[Word], page: str) -> str:
             text = text.translate(RAISED)
         shown.append(text)
         right = edge
-    text = "".join(shown)
-    for hyphen in HYPHENS:
-        text = text.replace(hyphen, "-")
-    return joined_pairs(text)
+    return "".join(shown)
 
 
 Row = list[Segment]
@@ -240,6 +237,8 @@ left_edge = itemgetter(0)
 
 def rows_of(words: list[Word], page: str) -> list[Row]:
     """Return the words by lines from top to bottom, as segments from left to right. `page` is the text of the page."""
+    for hyphen in HYPHENS:
+        page = page.replace(hyphen, "-")
     # Most words of a line have the same top and bottom, so lines are found for groups of words.
     groups: dict[tuple[float, float], list[Word]] = {}
     for word in words:
