@@ -10,11 +10,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eyespan.errors import PolicyDenied
+from eyespan.extras.archives import compressed_names
 from eyespan.policy import MAX_VERDICTS, TOO_LONG, NarrowedPolicy, Policy, rules
 from eyespan.policy.copies import MAX_ORIGINALS, names_of_originals
 from eyespan.policy.rules import BUILT_IN_ALLOW, BUILT_IN_DENY, matches
 from eyespan.policy.spellings import COMPRESSION_SUFFIXES, fold, spellings
-from eyespan.sources import streams
 from tests.sizes import size
 
 # --- the rules that are built in -----------------------------------------------------------------------------------
@@ -457,7 +457,7 @@ def test_every_name_between_the_written_one_and_the_bare_one_is_judged():
 
 
 def test_the_suffixes_of_compressed_files_are_those_that_are_decoded():
-    suffixes = [suffix for suffix, replacement in streams._SUFFIXES.items() if not replacement]
+    suffixes = [suffix for suffix, replacement in compressed_names._SUFFIXES.items() if not replacement]
 
     assert set(suffixes) <= set(COMPRESSION_SUFFIXES)
 

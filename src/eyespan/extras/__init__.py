@@ -11,7 +11,7 @@ bulk        many files at once
 hosts       adapters for model APIs and agent frameworks
 git         files of revisions, and differences between them
 pasted      what other programs print, read as places in files
-operations  the state of an installation: doctor, audit, completions, manual
+operations  the state of an installation: doctor, completions, manual
 resources   files as MCP resources, and notifications over stdio when they change
 
 The core imports none of them; `eyespan.plugins` finds their rows by name. They import each other only through it.

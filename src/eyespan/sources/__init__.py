@@ -1,4 +1,4 @@
-"""Sources that are not files on disk: a range of another source, decompressed bytes, bytes in memory.
+"""Sources that are not files on disk: a range of another source, decompressed bytes.
 
     nested   the classes of such sources
     streams  decompression

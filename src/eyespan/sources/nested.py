@@ -1,6 +1,6 @@
 """Sources nested in other sources: a stored member, a compressed member, a compressed log, a git object.
 
-`NestedSource` is a range of another source as it is. `HeldSource` is bytes in memory. `DecodedSource` decodes a
+`NestedSource` is a range of another source as it is. `DecodedSource` decodes a
 compressed source: it moves forward, holds the last few MiB in memory for reads further back, and otherwise continues
 from the nearest checkpoint. Nothing is ever written to disk. The cost is bounded: no byte after the first
 `MAX_DECODED_BYTES` is reached, one call decodes `MAX_WORK_BYTES` at most, and a stream that expands by more than
@@ -135,37 +135,6 @@ class NestedSource(Source):
                 limit = MAX_SPOOL_BYTES // MIB
                 raise self.unreadable(f"it is larger than {limit} MiB, the limit for a document in another file")
             yield data
-
-
-class HeldSource(NestedSource):
-    """Bytes that are in memory already. The source below gives the status only. The call pays until it is closed."""
-
-    def __init__(
-        self,
-        below: Source,
-        data: bytes | bytearray,
-        *,
-        path: str,
-        key: Hashable,
-        kind: str,
-        name: str | None = None,
-        context: CallContext | None = None,
-    ) -> None:
-        """Without a context, the caller pays. Raises: TooMuchMemory, Cancelled, TimedOut."""
-        super().__init__(below, 0, len(data), path=path, key=key, kind=kind, name=name)
-        self._data = data
-        self._context = context
-        if context is not None:
-            context.charge_source(len(data))
-
-    def read_at(self, offset: int, size_bytes: int) -> bytes:
-        return bytes(memoryview(self._data)[offset : offset + size_bytes])
-
-    def close(self) -> None:
-        if self._context is not None:
-            self._context.charge_source(-len(self._data))
-        self._data = b""
-        super().close()
 
 
 class DecodedSource(NestedSource):

@@ -274,9 +274,9 @@ def _plan(target: Target, args: NativeArgs, view: View, files: Files) -> Item | 
         if error.what != "directory" or target.member or target.revision:
             raise
         if args.outline:
-            return _plan_map(target, view, files, error)
+            return _plan_map(target, view, files)
         return directory_item(target, files.engine.list(target.path, files.context), view, files.context)
-    except errors.NotFound as error:
+    except errors.NotFound:
         if not _is_glob(target.path) or target.member or target.revision:
             raise
         only = None if target.piece is None else _only_match(target.path, files)
@@ -286,7 +286,7 @@ def _plan(target: Target, args: NativeArgs, view: View, files: Files) -> Item | 
             part = "parts; ?word searches its files"
             several = errors.NoSuchPart(target.path, document="a pattern of several files", part=part)
             return failure(write_target(target), several)
-        return _plan_map(target, view, files, error)
+        return _plan_map(target, view, files)
     if opened.kind is kinds.BINARY:
         raise errors.Binary(target.path)
     if opened.kind is not kinds.TEXT:
@@ -311,11 +311,9 @@ def _only_match(path: str, files: Files) -> str | None:
     return found.path if found is not None and next(matches, None) is None else None
 
 
-def _plan_map(target: Target, view: View, files: Files, missing: errors.ReadError) -> Item:
+def _plan_map(target: Target, view: View, files: Files) -> Item:
     """Return the map of a directory or of the files that a pattern matches. Raises: ReadError."""
-    found: Item | None = plugins.load(plugins.own("MAPS")[0])(target, view, files.engine, files.context)
-    if found is None:
-        raise missing
+    found: Item = plugins.load(plugins.own("MAPS")[0])(target, view, files.engine, files.context)
     return found
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from eyespan.context import CallContext
 from eyespan.errors import NoMember, NotRegular, Unreadable
-from eyespan.extras.archives import tars
+from eyespan.extras.archives import compressed_names, tars
 from eyespan.extras.archives.plugin import ARCHIVE, COMPRESSED
 from eyespan.model import ReadRequest
 from eyespan.policy import Policy
@@ -80,7 +80,7 @@ def _decompress(source: Source, policy: Policy, context: CallContext) -> Source:
         method = compression(source.first_bytes)
         if method is None:
             return source
-        original = streams.original_name(source.first_bytes)
+        original = compressed_names.original_name(source.first_bytes)
         if original:
             for path in containers(source):
                 directory = path.rpartition("/")[0]
@@ -89,7 +89,7 @@ def _decompress(source: Source, policy: Policy, context: CallContext) -> Source:
             source,
             streams.STREAMS[method],
             path=source.path,
-            name=streams.inner_name(source.name),
+            name=compressed_names.inner_name(source.name),
             key=method,
             context=context,
             kind="compressed",

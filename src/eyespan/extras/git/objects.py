@@ -7,7 +7,7 @@ repository with packs has most of its objects there.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ from eyespan.extras.git.packs import KINDS, Pack, PackIndex, check_size, read_wh
 from eyespan.extras.git.repository import Repository, corrupt
 from eyespan.source import Source
 from eyespan.sources import streams
-from eyespan.sources.nested import DecodedSource, HeldSource, NestedSource
+from eyespan.sources.nested import DecodedSource, NestedSource
 from eyespan.sources.streams import Stream
 
 MAX_PACKS = 256
@@ -35,6 +35,34 @@ class Commit:
 
     tree: str
     parents: tuple[str, ...]
+
+
+class ObjectSource(NestedSource):
+    """An object that is in memory. The source below gives the status only. The call pays until it is closed."""
+
+    def __init__(
+        self,
+        below: Source,
+        data: bytes | bytearray,
+        *,
+        path: str,
+        key: Hashable,
+        name: str | None,
+        context: CallContext,
+    ) -> None:
+        """Raises: TooMuchMemory, Cancelled, TimedOut."""
+        super().__init__(below, 0, len(data), path=path, key=key, kind="git", name=name)
+        self._data = data
+        self._context = context
+        context.charge_source(len(data))
+
+    def read_at(self, offset: int, size_bytes: int) -> bytes:
+        return bytes(memoryview(self._data)[offset : offset + size_bytes])
+
+    def close(self) -> None:
+        self._context.charge_source(-len(self._data))
+        self._data = b""
+        super().close()
 
 
 class ObjectStore:
@@ -193,7 +221,7 @@ class ObjectStore:
         kind, contents = pack.read(offset)
         if kind != "blob":
             raise corrupt()
-        return HeldSource(pack.release(), contents, path=path, key=key, kind="git", name=name, context=self.context)
+        return ObjectSource(pack.release(), contents, path=path, key=key, name=name, context=self.context)
 
     # --- the search --------------------------------------------------------------------------------------------------
 

@@ -75,12 +75,12 @@ def _row(prefix: str, file: MapFile) -> str:
     return f"{row}: {names}{f' +{more}' if more > 0 else ''}"
 
 
-def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -> RowsItem | None:
-    """Return the map of a directory or of the files that a pattern matches; None if it matches none.
+def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -> RowsItem:
+    """Return the map of a directory or of the files that a pattern matches.
 
     A map has `MAX_FILES` files at most. Rows beyond them are those of the files that follow: `src/**:100001-`.
 
-    Raises: ReadError.
+    Raises: ReadError; NotFound, if it matches none.
     """
     base, pattern = split_glob(target.path)
     matches = searches.matcher(target.path, pattern, context) if pattern not in ("", "**") else None
@@ -107,7 +107,7 @@ def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -
         )
     if pattern and not found.files and not (passed and found.is_complete):
         if found.is_complete:
-            return None
+            raise errors.NotFound(target.path)
         reason = "not found so far: there are too many files to look at all; begin with the directory of the file"
         raise errors.Unsearched(errors.NotFound(target.path), reason)
     return map_item(target, found, view, min(passed, next(numbers)))  # the tree may have fewer

@@ -1,1 +1,1 @@
-"""Databases and tables: SQLite, CSV, Parquet, Arrow, NumPy, property lists."""
+"""Databases and tables: SQLite, CSV, Parquet."""
