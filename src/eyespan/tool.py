@@ -139,14 +139,16 @@ class Tool:
         Lines have the numbers under which they were shown. A file that cannot be read any more is named without lines.
         Raises: TypeError for a dialect that does not remember; `native` does.
         """
-        return [self.path_map.outward(one) for one in self.dialect.changed(self.engine)]
+        changed = plugins.load(plugins.own("CHANGED")[0])(self.dialect, self.engine)
+        return [self.path_map.outward(one) for one in changed]
 
     def unseen(self, path: str, first: int, last: int) -> list[str]:
         """Return selectors of those lines of a file that this tool has never shown; [] if it has shown all of them.
 
         Raises: ReadError; TypeError for a dialect that does not remember; `native` does.
         """
-        unseen = self.dialect.unseen(self.engine, self.path_map.inward(path), first, last)
+        path = self.path_map.inward(path)
+        unseen = plugins.load(plugins.own("UNSEEN")[0])(self.dialect, self.engine, path, first, last)
         return [self.path_map.outward(one) for one in unseen]
 
     async def acall(self, arguments: Any) -> Reply:

@@ -157,14 +157,6 @@ class Dialect:
         """
         raise NotImplementedError  # abstract
 
-    def changed(self, engine: Engine) -> list[str]:
-        """Return selectors of lines that were shown and are no longer so. Raises: TypeError, but for `native`."""
-        raise TypeError(f"{self.name} does not remember what it has shown; native does")
-
-    def unseen(self, engine: Engine, path: str, first: int, last: int) -> list[str]:
-        """Return selectors of lines that were never shown. Raises: ReadError; TypeError, but for `native`."""
-        raise TypeError(f"{self.name} does not remember what it has shown; native does")
-
     def render_error(self, error: ReadError) -> ReplyError:
         """Return the dialect's own code and text for a read that failed."""
         raise NotImplementedError  # abstract

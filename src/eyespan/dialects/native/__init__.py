@@ -9,7 +9,6 @@ describes the answer.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 from eyespan import kinds, plugins
@@ -69,7 +68,7 @@ class Native(Dialect):
         self.documents = frozenset({"native"})
         self.all_documents = self.documents | {kinds.SOURCES}
         if settings["changes"]:
-            self.members = (self, self._edits.Changes(self))
+            self.members = (self, plugins.load(plugins.own("CHANGES")[0])(self))
 
     def _spec(self) -> ToolSpec:
         return ToolSpec("read", _description(self.style, self.remembers), _schema(self.budget, self.remembers))
@@ -80,17 +79,6 @@ class Native(Dialect):
 
     def parse(self, arguments: Any, admit: Admit) -> NativeArgs:
         return parse_arguments(arguments, self.budget)
-
-    @property
-    def _edits(self) -> Any:
-        """Return the module that compares what was shown with the files as they are."""
-        return import_module(plugins.own("EDITS")[0])
-
-    def changed(self, engine: Engine) -> list[str]:
-        return list(self._edits.changed(self, engine))
-
-    def unseen(self, engine: Engine, path: str, first: int, last: int) -> list[str]:
-        return list(self._edits.unseen(self, engine, path, first, last))
 
     def render_error(self, error: ReadError) -> ReplyError:
         return ReplyError(error.code, own_lines.write([own_lines.failure(describe(error))]))

@@ -156,17 +156,13 @@ def held_rows(rows: Sequence[Row], shown: Sequence[str], held: Mapping[int, int]
     at = 0
     while at < len(rows):
         place = places.get(hashes[at] or 0, 0) if shifts[at] is None else 0
-        start, end = at, at + 1
+        end = at + 1
         if place:
             shift = place - rows[at].number
-            while (
-                start and shifts[start - 1] is None and held.get(rows[start - 1].number + shift, 0) == hashes[start - 1]
-            ):
-                start -= 1
             while end < len(rows) and shifts[end] is None and held.get(rows[end].number + shift, 0) == hashes[end]:
                 end += 1
-            if end - start >= LEAST_MOVED:
-                shifts[start:end] = [shift] * (end - start)
+            if end - at >= LEAST_MOVED:
+                shifts[at:end] = [shift] * (end - at)
         at = end
     runs: list[HeldRun] = []
     for at, found in enumerate(shifts):

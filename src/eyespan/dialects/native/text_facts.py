@@ -69,9 +69,7 @@ def describe_hidden(found: Iterable[tuple[int, int, int]]) -> str:
 
 
 def describe_line_ends(with_cr: Sequence[int], without_cr: Sequence[int]) -> str:
-    """Return the line ends if they are not line feeds alone. Arguments: the lines with and without a CR."""
-    if not with_cr:
-        return ""
+    """Return the line ends of a text in which some lines have a CR. Arguments: the lines with and without one."""
     if not without_cr:
         return "CRLF"
     few, name = (with_cr, "CRLF") if len(with_cr) <= len(without_cr) else (without_cr, "LF")

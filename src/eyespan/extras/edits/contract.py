@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from eyespan import kinds
 from eyespan.context import CallContext
 from eyespan.dialects.base import Dialect
-from eyespan.dialects.native import own_lines
+from eyespan.dialects.native import Native, own_lines
 from eyespan.dialects.native.arguments import known_parts, parse_arguments
 from eyespan.dialects.native.call import Files
 from eyespan.dialects.native.holdings import as_hash, hash_row
@@ -25,23 +25,21 @@ from eyespan.model import CharRange, Lines, Reply, ReplyError, TextContent, Tool
 from eyespan.selectors import Range, Ranges, Target, parse_ranges, write_piece, write_target
 from eyespan.workspace import Workspace
 
-if TYPE_CHECKING:
-    from eyespan.dialects.native import Native
 
-
-def changed(dialect: Native, engine: Engine) -> list[str]:
+def changed(dialect: Dialect, engine: Engine) -> list[str]:
     """Return selectors of the lines of text files that were shown and are no longer so, by the numbers shown.
 
-    A file that cannot be read any more is named without lines.
+    A file that cannot be read any more is named without lines. Raises: TypeError for a dialect that does not remember.
     """
+    native = _remembering(dialect)
     found: list[str] = []
-    for key, target in dialect.holdings.texts().items():
+    for key, target in native.holdings.texts().items():
         if target.piece is not None or target.revision:
             continue  # the text of a part of a document, or one that cannot change
-        held = dialect.holdings.lines(key)
+        held = native.holdings.lines(key)
         now: dict[int, int] = {}
         try:
-            with Files(engine, CallContext(engine.deadline_seconds), dialect, dialect.documents) as files:
+            with Files(engine, CallContext(engine.deadline_seconds), native, native.documents) as files:
                 opened = files.open(target)
                 if opened.kind is kinds.TEXT:
                     text = FileText(opened)
@@ -56,14 +54,21 @@ def changed(dialect: Native, engine: Engine) -> list[str]:
     return found
 
 
-def unseen(dialect: Native, engine: Engine, path: str, first: int, last: int) -> list[str]:
-    """Return selectors of the lines of a text file that were never shown. Raises: ReadError."""
+def unseen(dialect: Dialect, engine: Engine, path: str, first: int, last: int) -> list[str]:
+    """Return selectors of the lines of a text file that were never shown. Raises: ReadError, TypeError."""
+    native = _remembering(dialect)
     target = Target(path)
-    with Files(engine, CallContext(engine.deadline_seconds), dialect, dialect.documents) as files:
+    with Files(engine, CallContext(engine.deadline_seconds), native, native.documents) as files:
         key = (files.open(target).facts.canonical, None, "", "")
-    held = dialect.holdings.lines(key)
+    held = native.holdings.lines(key)
     numbers = [number for number in range(first, last + 1) if number not in held]
     return [_selector(target, numbers)] if numbers else []
+
+
+def _remembering(dialect: Dialect) -> Native:
+    if not isinstance(dialect, Native):
+        raise TypeError(f"{dialect.name} does not remember what it has shown; native does")
+    return dialect
 
 
 def check_edit(path: str, lines: str, hash: str, *, root: str = ".") -> Literal["ok", "changed", "unseen"]:  # noqa: A002

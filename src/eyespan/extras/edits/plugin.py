@@ -2,4 +2,6 @@
 
 from __future__ import annotations
 
-EDITS = "eyespan.extras.edits.contract"
+CHANGED = "eyespan.extras.edits.contract:changed"
+UNSEEN = "eyespan.extras.edits.contract:unseen"
+CHANGES = "eyespan.extras.edits.contract:Changes"
