@@ -16,10 +16,13 @@ import time
 from _thread import allocate_lock
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from weakref import ref
 
 from eyespan.errors import Cancelled, NoTurn, ReadError, TooMuchMemory
+
+if TYPE_CHECKING:
+    from eyespan.context import CallContext
 
 
 class Clock(Protocol):
@@ -30,16 +33,6 @@ class Clock(Protocol):
 
     def sleep(self, seconds: float, /) -> None:
         """Return after so many seconds."""
-
-
-class Waiter(Protocol):
-    """A call that may wait for memory: a `CallContext`."""
-
-    cancelled: bool
-    seconds: float | None
-
-    def left(self) -> float | None:
-        """Return the seconds up to the deadline, or None if there is none."""
 
 
 FREE_BYTES = 512 << 10
@@ -184,7 +177,7 @@ class Account:
         self.source_bytes = 0
         """The part of the charged memory that sources hold until they are closed."""
 
-    def charge(self, size_bytes: int, call: Waiter) -> None:
+    def charge(self, size_bytes: int, call: CallContext) -> None:
         """Count memory: see `CallContext.charge`."""
         self.charged_bytes += size_bytes
         beyond_bytes = self.charged_bytes - self.ledger.free_bytes
@@ -270,7 +263,7 @@ class Account:
         elif self.shared_bytes:
             self.ledger.give_back(self, beyond_bytes)
 
-    def _wait(self, call: Waiter) -> None:
+    def _wait(self, call: CallContext) -> None:
         while True:
             self.held_since = self.ledger.clock.monotonic()
             if self.ledger.take_turn(self):

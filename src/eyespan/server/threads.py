@@ -11,13 +11,17 @@ import time
 from _thread import allocate_lock, start_new_thread
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext, WouldBlock
 from eyespan.errors import log_failure
 from eyespan.server import mcp_names, messages
 from eyespan.server.mcp_names import RpcError
 from eyespan.server.messages import Message
+
+if TYPE_CHECKING:
+    from eyespan.server.stdio import StdioServer
+
 
 MAX_THREADS = 8
 MAX_BLOCKED = 80
@@ -40,27 +44,10 @@ class Request:
     """The memory of the message."""
 
 
-class RequestSource(Protocol):
-    """Reads requests and writes their answers: the stdio server."""
-
-    @property
-    def is_broken(self) -> bool:
-        """True after the host has closed its end."""
-
-    def read_request(self) -> Request | None:
-        """Return the next request that reads files, or None at the end of the input."""
-
-    def answer_request(self, request: Request) -> None:
-        """Answer a request, unless it was cancelled. Raises: WouldBlock."""
-
-    def fail_request(self, request: Request, error: RpcError) -> None:
-        """Answer a request with an error, unless it was cancelled."""
-
-
 class RequestThreads:
     """Answers the requests of one connection."""
 
-    def __init__(self, source: RequestSource) -> None:
+    def __init__(self, source: StdioServer) -> None:
         self._source = source
         self._lock = allocate_lock()
         self._threads = 0

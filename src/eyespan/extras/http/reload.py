@@ -15,7 +15,7 @@ import signal
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from eyespan.escape import in_plain_words
 from eyespan.extras.http.auth.callers import ENVIRONMENT, Caller, reload_tokens, token_files
@@ -24,11 +24,10 @@ from eyespan.server import json_messages
 from eyespan.server.serve_options import InvalidOptions
 
 if TYPE_CHECKING:
+    import socket
+
     from eyespan.extras.http.log import Log
-
-
-class Closable(Protocol):
-    def close(self) -> None: ...
+    from eyespan.extras.http.notify import Notifier
 
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -78,7 +77,9 @@ class SharedSecrets:
 class Keeper:
     """The process that reads the files again."""
 
-    def __init__(self, options: HttpOptions, log: Log, *, has_tokens: bool, closes: Iterable[Closable]) -> None:
+    def __init__(
+        self, options: HttpOptions, log: Log, *, has_tokens: bool, closes: Iterable[socket.socket | Notifier]
+    ) -> None:
         """Fork the process. Call it before the process has a second thread, and before the sandbox.
 
         `has_tokens`: the tokens are in files. `closes` are objects of the server that the keeper must not hold open.

@@ -6,7 +6,7 @@ limited here.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import httptools
 
@@ -15,25 +15,13 @@ from eyespan.extras.http.checks import Rejected
 from eyespan.extras.http.inbox import Held, Inbox, no_memory
 from eyespan.extras.http.incoming import Incoming
 
+if TYPE_CHECKING:
+    from eyespan.extras.http.connection import Connection
+
+
 MAX_RAW_BYTES = 8 * checks.MAX_BODY_BYTES
 """Bytes of one request after its headers: the body with the lines of its chunks, and trailers."""
 UPGRADE_HEADERS = (b"upgrade", b"http2-settings")
-
-
-class RequestHandler(Protocol):
-    """Takes requests as they arrive."""
-
-    def begin_request(self) -> None:
-        """Note the first byte of a request."""
-
-    def check_headers(self, incoming: Incoming) -> None:
-        """Check a request of which the headers are complete. Raises: Rejected."""
-
-    def hold(self, incoming: Incoming, size_bytes: int) -> bool:
-        """Set the memory of a request. Returns False if there is too little."""
-
-    def take_request(self, incoming: Incoming) -> None:
-        """Take a complete request. Raises: Rejected."""
 
 
 class RequestParser:
@@ -41,7 +29,7 @@ class RequestParser:
 
     __slots__ = ("_at", "_handler", "_inbox", "_is_upgrade", "_parser", "_raw", "incoming")
 
-    def __init__(self, handler: RequestHandler, inbox: Inbox) -> None:
+    def __init__(self, handler: Connection, inbox: Inbox) -> None:
         self._handler = handler
         self._inbox = inbox
         self._parser: Any = httptools.HttpRequestParser(self)
