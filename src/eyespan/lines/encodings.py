@@ -225,14 +225,11 @@ def canonical_name(name: object) -> str | None:
         return name
     if not isinstance(name, str):
         raise ValueError(f'encoding must be None, "auto" or the name of an encoding ({EXAMPLES}), not {name!r}')
-    try:
-        info = codecs.lookup(name)
-    except (LookupError, ValueError):
-        raise ValueError(f'unknown encoding {name!r}; use "auto", {EXAMPLES} or another that Python knows') from None
-    known = info.name.replace("_", "-")
-    module = getattr(info.incrementaldecoder, "__module__", "")
-    if not getattr(info, "_is_text_encoding", True) or not module.startswith(("encodings.", "codecs")):
-        raise ValueError(f"{name!r} is not a text encoding; use one such as {EXAMPLES}")
+    from eyespan.lines.declared import codec
+
+    known = codec(name)
+    if known is None:
+        raise ValueError(f'{name!r} is no text encoding that Python knows; use "auto" or one such as {EXAMPLES}')
     if known in _WIDE or known in ("utf-16", "utf-32"):
         return known
     # EBCDIC has another line feed; the others use byte 0x0A in escapes, or write a line feed without it.
