@@ -165,7 +165,7 @@ BUDGETS = {
     "git": (885, 885),
     "pasted": (1_070, 1_070),
     "operations": (462, 462),
-    "resources": (290, 290),
+    "resources": (268, 268),
     "archives": (419, 419),
     "edits": (124, 124),
 }

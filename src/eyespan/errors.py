@@ -398,11 +398,6 @@ class BadArguments(Exception):
         self.message = message
 
 
-def system_text(number: int) -> str:
-    """Return the system's text for an errno."""
-    return os.strerror(number)
-
-
 UNLOADED = (ImportError, MemoryError, OSError, SyntaxError)
 """The exceptions of a lazy import that fails because the system has no descriptor or no memory left."""
 # ENFILE first: its message contains EMFILE's ("Too many open files").

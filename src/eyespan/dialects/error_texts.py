@@ -95,7 +95,7 @@ def system_text(error: ReadError, platform: Platform, call: str) -> str:
     number = _system_number(error)
     if not number:
         return str(error)
-    text = errors.system_text(number)
+    text = os.strerror(number)
     match platform:
         case "python":
             return f"[Errno {number}] {text}: {error.path!r}"
@@ -114,7 +114,7 @@ def _system_number(error: ReadError) -> int:
         return errno.ENOENT
     if isinstance(error, errors.NotRegular):
         return errno.EISDIR if error.what == "directory" else 0
-    if isinstance(error, errors.SystemFailure) and error.reason == errors.system_text(error.errno):
+    if isinstance(error, errors.SystemFailure) and error.reason == os.strerror(error.errno):
         return error.errno
     return 0
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from eyespan.context import CallContext, WouldBlock
 from eyespan.engine import Engine
-from eyespan.recorder import Recorder
+from eyespan.recorder import Recorder, facts
 from eyespan.server.audit import warn
 from eyespan.server.mcp_names import INTERNAL_ERROR, RpcError
 
@@ -19,6 +20,19 @@ class AuditLog(Protocol):
 
     def write(self, line: dict[str, Any]) -> None:
         """Append one line. Raises: OSError."""
+
+
+@dataclass(slots=True)
+class Noted:
+    """What a block has read, for its line."""
+
+    recorder: Recorder
+    names: list[str] = field(default_factory=list)
+    """The names that it has found."""
+    size_bytes: int = 0
+    tokens: int = 0
+    code: str | None = None
+    """The code of the error that it ended with."""
 
 
 class AuditTrail:
@@ -58,34 +72,39 @@ class AuditTrail:
         return True
 
     @contextmanager
-    def noting_names(
-        self, engine: Engine, context: CallContext, *, caller: str, dialect: str, path: str
-    ) -> Iterator[tuple[Recorder, list[str]]]:
-        """Write the line of a block that looks at names by the recorder and adds those that it found to the list.
+    def noting(
+        self, engine: Engine, context: CallContext, *, caller: str, dialect: str, path: str | None = None
+    ) -> Iterator[Noted]:
+        """Write the line of a block that reads a file by the recorder, or with a `path` looks at names.
 
-        Raises: RpcError, if the names may not be given without the line.
+        Raises: RpcError, if the answer may not be given without the line.
         """
-        recorder = Recorder(engine)
-        names: list[str] = []
-        start = time.perf_counter()
-        is_repeated = False
+        noted = Noted(Recorder(engine))
+        recorder, start = noted.recorder, time.perf_counter()
+        is_repeated = is_done = False
         try:
-            yield recorder, names
+            yield noted
+            is_done = True
         except WouldBlock:
             is_repeated = True  # the transport repeats the call in a thread, and that one is logged
             raise
         finally:
             context.finish()
-            facts = {"path": path, "canonical": recorder.listed, "mtime_ns": None, "range": None, "rule": recorder.rule}
+            line = facts(recorder)
+            if path is not None:
+                line = {"path": path, "canonical": recorder.listed, "mtime_ns": None, "range": None}
+                line["rule"] = recorder.rule
+            code = noted.code or recorder.list_error
+            names_bytes = sum([len(name.encode("utf-8", "surrogatepass")) for name in noted.names])
             if not is_repeated and not self.note(
-                facts,
+                line,
                 context,
                 caller=caller,
                 dialect=dialect,
-                is_read=recorder.list_error is None,
-                size_bytes=sum(len(name.encode("utf-8", "surrogatepass")) for name in names),
-                tokens=0,
-                code=recorder.list_error,
+                is_read=is_done and code is None,
+                size_bytes=noted.size_bytes + names_bytes,
+                tokens=noted.tokens,
+                code=code,
                 seconds=time.perf_counter() - start,
             ):
-                raise RpcError(INTERNAL_ERROR, "the audit log cannot be written, so directories cannot be listed")
+                raise RpcError(INTERNAL_ERROR, "the audit log cannot be written, so files cannot be read or listed")

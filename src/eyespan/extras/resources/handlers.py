@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
-from eyespan.context import CallContext, WouldBlock
+from eyespan.context import CallContext
 from eyespan.errors import ReadError
 from eyespan.escape import valid_text
 from eyespan.extras.resources import resource
-from eyespan.recorder import Recorder, facts
 from eyespan.server.audit_trail import AuditTrail
-from eyespan.server.mcp_names import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError
+from eyespan.server.mcp_names import INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError
 from eyespan.server.service import Handler, charge_json
 from eyespan.tokens import estimate
 from eyespan.workspace import Workspace
@@ -46,35 +44,16 @@ class Resources:
         uri = params.get("uri")
         if not isinstance(uri, str):
             raise RpcError(INVALID_PARAMS, "uri must be a string")
-        recorder = Recorder(self._workspace.engine)
-        start = time.perf_counter()
-        code = None
-        would_block = False
-        contents: dict[str, Any] = {}
-        try:
-            contents = resource.read(recorder, self._workspace.roots, uri, context, self._max_result_bytes)
-        except ReadError as error:
-            code = error.code
-            raise RpcError(RESOURCE_NOT_FOUND, valid_text(str(error)), {"uri": uri}) from None
-        except WouldBlock:
-            would_block = True  # the transport repeats the read in a thread, and that one is logged
-            raise
-        finally:
-            context.finish()
+        with self._trail.noting(self._workspace.engine, context, caller=caller, dialect="resource") as noted:
+            roots = self._workspace.roots
+            try:
+                contents = resource.read(noted.recorder, roots, uri, context, self._max_result_bytes)
+            except ReadError as error:
+                noted.code = error.code
+                raise RpcError(RESOURCE_NOT_FOUND, valid_text(str(error)), {"uri": uri}) from None
             text = contents.get("text", "")
-            if not would_block and not self._trail.note(
-                facts(recorder),
-                context,
-                caller=caller,
-                dialect="resource",
-                is_read=bool(contents),
-                size_bytes=len(text.encode()) if "text" in contents else len(contents.get("blob", b"")),
-                tokens=0 if self._trail.log is None else estimate(text),
-                code=code,
-                seconds=time.perf_counter() - start,
-            ):
-                message = "the audit log cannot be written, so files cannot be read"
-                raise RpcError(INTERNAL_ERROR, message, {"uri": uri})
+            noted.size_bytes = len(text.encode()) if "text" in contents else len(contents["blob"])
+            noted.tokens = 0 if self._trail.log is None else estimate(text)
         try:
             charge_json(contents, context)
         except ReadError as error:
@@ -94,8 +73,7 @@ class Resources:
         if argument.get("name") != "path":
             return {"completion": {"values": [], "total": 0, "hasMore": False}}
         engine = self._workspace.engine
-        with self._trail.noting_names(engine, context, caller=caller, dialect="completion", path=value) as noted:
-            recorder, names = noted
-            completion = resource.complete(recorder, value, context)
-            names += completion["values"]
+        with self._trail.noting(engine, context, caller=caller, dialect="completion", path=value) as noted:
+            completion = resource.complete(noted.recorder, value, context)
+            noted.names += completion["values"]
         return {"completion": completion}

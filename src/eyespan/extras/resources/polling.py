@@ -113,11 +113,11 @@ class Subscriptions:
         if not isinstance(uri, str):
             raise RpcError(INVALID_PARAMS, "uri must be a string")
         engine = service.workspace.engine
-        with service.trail.noting_names(engine, context, caller=caller, dialect="subscription", path=uri) as noted:
+        with service.trail.noting(engine, context, caller=caller, dialect="subscription", path=uri) as noted:
             try:
-                return _version_of(service, noted[0], uri, context)
+                return _version_of(service, noted.recorder, uri, context)
             except ReadError as error:
-                noted[0].list_error = error.code
+                noted.code = error.code
                 raise RpcError(RESOURCE_NOT_FOUND, valid_text(str(error)), {"uri": uri}) from None
 
     def _version(self, uri: str, before: Version) -> Version:

@@ -24,11 +24,9 @@ from eyespan.recorder import Recorder
 from eyespan.tool import Tool
 
 if TYPE_CHECKING:
+    from eyespan.server.audit_trail import Noted
     from eyespan.server.service import Service
 
-
-Found = list[str]
-"""The names that a call has found."""
 
 PATH = b"/view/"
 DATA_PREFIX = "/view/api/"
@@ -73,25 +71,25 @@ class CallerBackend:
         return self._service.toolsets()
 
     def list(self, path: str, context: CallContext) -> Listing:
-        with self._noting(path, context) as (recorder, names):
-            listing = recorder.list(path, context, hides_ignored=True)
-            names += [entry.name for entry in listing.entries]
+        with self._noting(path, context) as noted:
+            listing = noted.recorder.list(path, context, hides_ignored=True)
+            noted.names += [entry.name for entry in listing.entries]
             return listing
 
     def survey(self, path: str, context: CallContext) -> Survey:
-        with self._noting(path, context) as (recorder, names):
+        with self._noting(path, context) as noted:
             try:
-                survey = recorder.explore(path, lambda _: {}, lambda *_: None, 0, context)
+                survey = noted.recorder.explore(path, lambda _: {}, lambda *_: None, 0, context)
             except ReadError as error:
-                recorder.list_error = error.code
+                noted.code = error.code
                 raise
-            recorder.listed = survey.canonical
-            names += survey.directories
+            noted.recorder.listed = survey.canonical
+            noted.names += survey.directories
             return survey
 
-    def _noting(self, path: str, context: CallContext) -> AbstractContextManager[tuple[Recorder, Found]]:
+    def _noting(self, path: str, context: CallContext) -> AbstractContextManager[Noted]:
         engine = self._service.workspace.engine
-        return self._service.trail.noting_names(engine, context, caller=self._caller, dialect="view", path=path)
+        return self._service.trail.noting(engine, context, caller=self._caller, dialect="view", path=path)
 
     def call(self, tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Recorder | None]:
         return self._service.reply(tool, arguments, self._caller, context)
