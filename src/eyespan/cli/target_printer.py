@@ -154,13 +154,9 @@ class _Argument:
         return lambda headed: self._write(chain(first, selected), name, headed, opened)
 
     def _exists(self, path: str) -> bool:
-        try:
-            self._open(Target(path)).close()
-        except errors.TimedOut:
-            raise
-        except errors.ReadError:
-            return False
-        return True
+        from eyespan.dialects.suggestions import Suggestions
+
+        return Suggestions(self._engine, self._context).exists(path)
 
     def _open(self, target: Target) -> Opened:
         is_terminal = self._reader.is_terminal
