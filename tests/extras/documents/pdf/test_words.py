@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 import pypdfium2
 import pypdfium2.raw as pdfium
 import pytest
@@ -69,7 +71,7 @@ class TestRows:
 
         lines = [[word for segment in row for word in segment.words] for row in rows]
         assert sorted(word for line in lines for word in line) == sorted(given_words)
-        assert all(line == sorted(line, key=pdf_words.left_edge) for line in lines)
+        assert all(line == sorted(line, key=itemgetter(0)) for line in lines)
 
     @given(STEPS)
     @example([(6, 2, 4), (0, 40, 4), (-14, 2, 4), (14, 2, 33)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby, pairwise
 
-from eyespan.extras.documents.pdf.words import Row, Segment, spans_of
+from eyespan.extras.documents.pdf.words import Row, Segment
 
 MAX_GAP = 1.2
 """Columns may end at a gap between rows of so many times their height: a table may follow."""
@@ -90,17 +90,10 @@ def _changes(segments: list[Segment], x: float) -> int:
     return sum([(a.left < x) != (b.left < x) for a, b in pairwise(beside)])
 
 
-def _is_running_text(segments: list[Segment], again: bool = True) -> bool:
+def _is_running_text(segments: list[Segment]) -> bool:
     """Return True if most lines fill their column."""
     width = max(s.right for s in segments) - min(s.left for s in segments)
     chars = sum([s.words[-1][5] - s.words[0][4] for s in segments]) / len(segments)
-    per_line = len(segments) / len({round(s.top / 3) for s in segments})
-    if per_line >= 1.5:  # perhaps columns again
-        spans = spans_of([[s] for s in segments])
-        if not again or not 1 < len(spans) < 4:
-            return False
-        parts = [[s for s in segments if low <= s.left < high] for low, high in spans]
-        return all(_is_running_text(part, again=False) for part in parts if part)
     if sum([s.right - s.left > 0.6 * width for s in segments]) < 0.45 * len(segments) or chars < 16:
         return False
     sample = "".join([s.page[s.start : s.start + 16] for s in segments])

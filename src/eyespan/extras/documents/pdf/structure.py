@@ -11,7 +11,9 @@ import ctypes
 import re
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any
@@ -29,8 +31,6 @@ NUMBER_GAP = 3.0
 """The most gap between the number of a heading and its title, in heights."""
 MAX_LABEL_CHARS = 20
 """A shorter text beside a line is a cell or a label, and so is the line, unless longer text follows."""
-MAX_PAGE_HEADINGS = 25
-"""A page with more of them is a drawing or a form."""
 LEAST_WORDS = 4
 """A line of fewer words, such as a number in a list, is not joined with the next."""
 NEAR = 5
@@ -209,7 +209,7 @@ def texts_of(drafts: list[Draft], first: int) -> tuple[list[str], dict[str, Any]
     headings = _without_repeated([heading for lines in pages for heading in _headings(lines, body)])
     headings = _without_authors(headings, pages[0] if pages and first == 1 else [])
     _set_levels(headings, body)
-    known = _Hyphens(drafts)
+    known = cache(lambda: {word for draft in drafts for word in draft.plain.split()})
     texts = []
     facts: list[tuple[int, str, int]] = []
     for number, (draft, lines) in enumerate(zip(drafts, pages, strict=True), first):
@@ -327,7 +327,7 @@ def _headings(lines: list[Line], body: float) -> list[Line]:
         largest = max([line.height for line in found])
         for line in found:
             line.level = int(line.height > 0.97 * largest)
-    if len(found) > MAX_PAGE_HEADINGS or (not has_text and sum([line.level for line in found]) > 1):
+    if not has_text and sum([line.level for line in found]) > 1:
         for line in found:
             line.level = 0
     return [line for line in found if line.level]
@@ -421,27 +421,17 @@ def _set_levels(headings: list[Line], body: float) -> None:
 # --- a page ----------------------------------------------------------------------------------------------------------
 
 
-class _Hyphens:
-    """The words of all pages, made when a hyphen at the end of a line needs them."""
-
-    def __init__(self, drafts: list[Draft]) -> None:
-        self._drafts = drafts
-        self._words: set[str] | None = None
-
-    def joined(self, above: str, below: str) -> str:
-        """Return two lines as one, without the hyphen at the end of the first if it only divides a word."""
-        first, second = above.rpartition(" ")[2], below.partition(" ")[0].rstrip(".,;:)")
-        if not (first[-2:-1].isalpha() and second[:1].islower()):
-            return above + below
-        if self._words is None:
-            plain = " ".join([draft.plain for draft in self._drafts])
-            self._words = set(plain.split())
-        words, whole = self._words, f"{first[:-1]}{second}"
-        is_compound = first + second in words or (first[:-1] in words and second in words and whole not in words)
-        return above + below if is_compound else above[:-1] + below
+def _joined_words(above: str, below: str, known: Callable[[], set[str]]) -> str:
+    """Return two lines as one, without the hyphen at the end of the first if it only divides a word."""
+    first, second = above.rpartition(" ")[2], below.partition(" ")[0].rstrip(".,;:)")
+    if not (first[-2:-1].isalpha() and second[:1].islower()):
+        return above + below
+    words, whole = known(), f"{first[:-1]}{second}"
+    is_compound = first + second in words or (first[:-1] in words and second in words and whole not in words)
+    return above + below if is_compound else above[:-1] + below
 
 
-def _page_markdown(lines: list[Line], hyphens: _Hyphens) -> str:
+def _page_markdown(lines: list[Line], known: Callable[[], set[str]]) -> str:
     shown: list[str] = []
     edge = _right_edges(lines)
     below = [(a, b) for a, b in pairwise(lines) if a.height and b.height and b.top > a.bottom]
@@ -458,7 +448,7 @@ def _page_markdown(lines: list[Line], hyphens: _Hyphens) -> str:
         text = line.text
         if above is not None and shown[-1] and _goes_on(above, line, edge[at], leading):
             if shown[-1].endswith("-"):
-                shown[-1] = hyphens.joined(shown[-1], text)
+                shown[-1] = _joined_words(shown[-1], text, known)
             else:
                 shown[-1] += f" {text}"
             continue

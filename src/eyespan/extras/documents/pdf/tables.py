@@ -218,11 +218,7 @@ class _Grid:
         """The usual gap between two words of a cell."""
         wide = WIDE_GAP * height
         body = [row for row, found in zip(rows, pairs, strict=True) if any(gap > wide for _, _, gap in found)]
-        data = [row for row in body if sum([w[4] in self._numbers for w in row]) * 5 >= 2 * len(row)]
-        # Rows of numbers show the columns best, unless others have more of them: totals between the rows of a list.
-        if len(data) < max(3, 0.4 * len(body)) or 2 * median(map(len, data)) < median(map(len, body)):
-            data = body
-        self.edges = self._found_edges(data)
+        self.edges = self._found_edges(body)
         self.lines = [self._line(row) for row in rows] if self.edges else []
         if self.edges:
             self._drop_edges()

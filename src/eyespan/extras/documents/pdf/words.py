@@ -15,7 +15,7 @@ import math
 import re
 import struct
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, repeat
 from operator import itemgetter
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import pypdfium2
 
 Box = tuple[float, float, float, float]
-Span = tuple[float, float]
 Word = tuple[float, float, float, float, int, int]
 
 MAX_ROWS_BACK = 6
@@ -232,7 +231,6 @@ def shown_words(words: list[Word], page: str) -> str:
 
 
 Row = list[Segment]
-left_edge = itemgetter(0)
 
 
 def rows_of(words: list[Word], page: str) -> list[Row]:
@@ -287,24 +285,3 @@ def segment_of(words: list[Word], page: str) -> Segment:
         return Segment(left, top, right, bottom, words, page)
     lefts, tops, rights, bottoms, _, _ = zip(*words, strict=True)
     return Segment(lefts[0], min(tops), max(rights), max(bottoms), words, page)
-
-
-def spans_of(rows: Iterable[Row]) -> list[Span]:
-    """Return the intervals of x that hold text; between them is white space in all rows."""
-    return joined_spans([(s.left, s.right) for row in rows for s in row])
-
-
-def joined_spans(parts: list[Span]) -> list[Span]:
-    """Return intervals from left to right, those that overlap as one."""
-    parts.sort(key=left_edge)
-    joined: list[Span] = []
-    low = high = 0.0
-    for left, right in parts:
-        if joined and left < high - 0.5:
-            if right > high:
-                high = right
-                joined[-1] = low, high
-        else:
-            low, high = left, right
-            joined.append((low, high))
-    return joined
