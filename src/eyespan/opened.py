@@ -151,38 +151,28 @@ class Opened:
 
     def _raise_named(self, error: BaseException) -> NoReturn:
         """Raise an error of a reader with the path of the file, and an error of a read for its other exceptions."""
-        failure = None if self._is_named(error) else self._failure(error)
+        failure = error if isinstance(error, ReadError) else self._failure(error)
         try:
             if failure is None:
+                raise error
+            failure.path, failure.relative = self.source.asked, self.source.path
+            origin = kinds.origin(self.kind) if isinstance(failure, Unreadable) else ""
+            if origin and origin not in failure.reason:
+                failure.reason += f" (plugin {origin})"
+            if failure is error:
                 raise error
             raise failure from (None if isinstance(error, UNLOADED) else error)
         finally:
             del failure, error  # their tracebacks hold this frame
 
-    def _is_named(self, error: BaseException) -> bool:
-        """Add the file and the plugin to the error of a read, and return True; False for another exception."""
-        if isinstance(error, ReadError):
-            error.path, error.relative = self.source.asked, self.source.path
-            origin = kinds.origin(self.kind) if isinstance(error, Unreadable) else ""
-            if origin and origin not in error.reason:
-                error.reason += f" (plugin {origin})"
-        return isinstance(error, ReadError)
-
     def _failure(self, error: BaseException) -> ReadError | None:
-        """Return the error of a read for another exception of its reader; None if that is a bug."""
-        failure: ReadError | None = None
+        """Return the error of a read for another exception of its reader; None if that is a bug of the tree."""
         if isinstance(error, MemoryError):
             log_failure(error)
-            failure = SystemFailure("", ENOMEM)
-        elif isinstance(error, Exception):
-            failure = (short_of(error, "") if isinstance(error, UNLOADED) else None) or self._plugin_failure(error)
-        if failure is not None:
-            self._is_named(failure)
-        return failure
-
-    def _plugin_failure(self, error: Exception) -> Unreadable | None:
-        """Return the error for an exception of a plugin's reader; None for the readers of the tree."""
-        origin = kinds.origin(self.kind)
+            return SystemFailure("", ENOMEM)
+        if isinstance(error, UNLOADED) and (short := short_of(error, "")) is not None:
+            return short
+        origin = kinds.origin(self.kind) if isinstance(error, Exception) else ""
         if not origin:
             return None
         reason = f"the plugin {origin} failed: {type(error).__name__}: {clean_reason(str(error))}"
