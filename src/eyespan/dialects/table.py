@@ -73,6 +73,8 @@ class Paths:
     """Answers and errors name the absolute path, not the path as it was asked for."""
     shows_normal: bool = False
     """They name absolute paths without `.` and `..`."""
+    shows_slash: bool = False
+    """A slash at the end of such a path is named."""
 
     def resolved(self, asked: str, roots: Sequence[Root]) -> str:
         """Return the path to read."""
@@ -84,7 +86,7 @@ class Paths:
             return asked
         path = os.path.join(roots[0].path, self.resolved(asked, roots))
         normal = path if "\0" in path else os.path.normpath(path)
-        return f"{normal}/" if os.path.isabs(asked) and asked.endswith("/") else normal
+        return f"{normal}/" if self.shows_slash and os.path.isabs(asked) and asked.endswith("/") else normal
 
 
 def normal_path(path: str, roots: Sequence[Root]) -> str:

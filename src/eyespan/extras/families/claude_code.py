@@ -27,7 +27,7 @@ class ClaudeUpstream(Claude):
         "max_tokens": 25_000,
         "max_bytes": 256 * 1024,
     }
-    paths = Paths("file_path", shows_absolute=True, shows_normal=True)
+    paths = Paths("file_path", shows_absolute=True, shows_normal=True, shows_slash=True)
     origin = 1
     is_closed = True
     trusts_pdf_names = False

@@ -28,7 +28,6 @@ MAX_ANSWER_CHARS = 2_000_000
 RESULT_COPIES = 4
 """The copies of a result: itself, its lines, and in the JSON of the answer, where escapes make it longer."""
 _LISTS = ("files", "paths", "file_paths")
-_RANGE = ("start_line", "end_line")
 
 
 def _line(name: str, text: str) -> Field:
@@ -59,7 +58,7 @@ class Cline(LookalikeDialect):
     )
     fields = (Field("files", "array", "The files to read, each with its range of lines", required=True, fields=entry),)
     wording = Wording("Invalid input: {}", not_object="each file must be an object with a path, not {value}")
-    paths = Paths("path", shows_absolute=True, shows_normal=True)
+    paths = Paths("path", shows_absolute=True, shows_normal=True, shows_slash=True)
     window = Window(first="start_line", last="end_line", max_lines=MAX_LINES)
     gutter = Gutter(" | ", width=-1)
     line_chars = 2000
@@ -159,7 +158,7 @@ def _joined(entries: list[Any]) -> list[Any]:
     """Return the entries; one that is only a range belongs to the file before it."""
     found: list[Any] = []
     for entry in entries:
-        is_range = isinstance(entry, dict) and bool(entry) and all(key in _RANGE for key in entry)
+        is_range = isinstance(entry, dict) and bool(entry) and entry.keys() <= {"start_line", "end_line"}
         before = found[-1] if found else None
         if is_range and isinstance(before, str):
             found[-1] = {"path": before, **entry}

@@ -98,12 +98,13 @@ class Kimi(TableDialect):
         first = offset if offset > 0 else max(1, total + offset + 1)
         last = total if count is None else min(total, first + count - 1)
         status = _Status(call, first, last, total, most, is_tail=offset < 0)
-        if column and (first > total or column > line_length(opened, first)):
+        bom = int(first == 1 and only_text(document).data.startswith(b"\xef\xbb\xbf"))
+        if column and (first > total or column > line_length(opened, first) - bom):
             raise _failed(
                 f"column_offset={column} is past the end of the starting line {first}. Read the line from column 0 to "
                 "inspect its current contents."
             )
-        page = _forward(opened, status, column) if offset > 0 else _backward(opened, status)
+        page = _forward(opened, status, column, bom) if offset > 0 else _backward(opened, status)
         return replace(page, total=total, notes=text_notes(document))
 
     def texts(self, call: Call, page: Page, path: str) -> Sequence[str]:
@@ -160,15 +161,18 @@ class _Status:
         return f"<system>{' '.join(parts)}</system>"
 
 
-def _forward(opened: Opened, status: _Status, column: int) -> Page:
-    """Return the first lines of the range that fit, or a piece of the first one. Raises: BadArguments, ReadError."""
+def _forward(opened: Opened, status: _Status, column: int, bom: int) -> Page:
+    """Return the first lines of the range that fit, or a piece of the first one. Raises: BadArguments, ReadError.
+
+    `bom` is the number of characters that stand before the first line, and are not shown.
+    """
     if status.first > status.last:
         note = status.note(status.first, 0, is_mixed=False)
         return Page(f"<system>Tool output is empty.</system>\n{note}", status.first, 0)
-    lines, is_mixed = _shown_lines(opened, CharRange(status.first, column + 1, status.last, 2 * status.most))
+    lines, is_mixed = _shown_lines(opened, CharRange(status.first, 1 + bom + column, status.last, 2 * status.most))
     whole = column + len(lines[0])
     if len(lines) == 1 and len(lines[0]) >= status.most:
-        whole = line_length(opened, status.first)
+        whole = line_length(opened, status.first) - bom
     piece = (column, whole, whole) if column else None
     rows, size = list[str](), -1
     while size <= status.most and len(rows) < len(lines):
@@ -199,7 +203,7 @@ def _forward(opened: Opened, status: _Status, column: int) -> Page:
 def _backward(opened: Opened, status: _Status) -> Page:
     """Return the last lines of the range that fit. Raises: BadArguments, ReadError."""
     if status.first > status.last:
-        return _forward(opened, status, 0)
+        return _forward(opened, status, 0, 0)
     fits, over = 0, min(status.last - status.first + 1, status.most) + 1
     text, note = "", status.note(status.first, 0, is_mixed=False)
     count = over - 1  # the whole range first: its status is the shortest

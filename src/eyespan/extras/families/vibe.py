@@ -62,9 +62,6 @@ class Vibe(TableDialect):
         "any": "Error reading {path}: {system}",
     }
 
-    def check(self, values: dict[str, Any]) -> None:
-        values["file_path"] = values["file_path"].rstrip("/") or "/"  # as `pathlib` writes paths
-
     def facts(self, call: Call, page: Page, path: str) -> dict[str, Any]:
         total = page.last if page.count else page.total
         more = {"start": call["offset"] or 1, "known": None if page.more else total or 0, "is_cut": page.more}
