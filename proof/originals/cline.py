@@ -98,6 +98,11 @@ def _unescaped(case: Case, own: Answer) -> Answer:
     return own[0], own[1].replace(r"\\ud800", "\ufffd") if isinstance(own[1], str) else own[1]
 
 
+def _loop(case: Case, own: Answer) -> Answer:
+    """Return the answer in which a loop of links is named without a slash."""
+    return own[0], re.sub(r"(ELOOP: [^']*'[^']*?)/+'", r"\1'", own[1])
+
+
 def _to_end(case: Case, own: Answer) -> Answer:
     """Return the answer with a notice that counts the lines up to the last one that was asked for."""
     files = case.arguments.get("files", case.arguments)
@@ -146,6 +151,7 @@ RULES = (
     *GENERAL,
     Rule("numbers over 2**53, and texts that are no plain numbers", refused=_is_odd, refused_here=_is_odd),
     Rule("a notice counts the lines of the file, not those up to end_line", answer=_to_end),
+    Rule("a loop of links is named as it was asked for", answer=_loop),
     Rule("lines that are no numbers", refused_here=_has_other_lines),
     Rule("a lone surrogate in an error is written with an escape", answer=_unescaped),
     Rule("a call that reads nothing is an error, with the same text", answer=_answered),

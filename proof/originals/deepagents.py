@@ -12,7 +12,7 @@ from typing import Any
 
 from eyespan.extras.families.deepagents import CUT, EMPTY, MAX_CHARS
 from proof.originals.child import Child
-from proof.originals.rules import GENERAL, INVALID, PYDANTIC, Answer, Case, Rule
+from proof.originals.rules import GENERAL, INVALID, PYDANTIC, Answer, Case, Rule, whole
 from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "deepagents"
@@ -80,16 +80,10 @@ def _blank(case: Case, own: Answer) -> Answer:
     """Return the reminder for a file of blank lines alone, as the only line of a text."""
     if _file(case).read_bytes().decode().strip():
         return own
-    offset = case.arguments.get("offset", 0)
-    first = max(int(offset), 0) + 1
-    return False, f"{_before(offset)}@@ lines {first}-{first} @@\n{EMPTY}"
-
-
-def _before(offset: Any) -> str:
-    """Return the notice for an offset before the start."""
-    if int(offset) >= 0:
-        return ""
-    return f"[Requested offset {int(offset)} is before the start of the file; read from line 1 instead.]\n"
+    offset = whole(case.arguments.get("offset", 0))
+    notice = f"[Requested offset {offset} is before the start of the file; read from line 1 instead.]\n"
+    first = max(offset, 0) + 1
+    return False, f"{notice if offset < 0 else ''}@@ lines {first}-{first} @@\n{EMPTY}"
 
 
 def _blank_window(case: Case, own: Answer) -> Answer:
@@ -138,10 +132,10 @@ def _advised(case: Case, own: Answer) -> Answer:
         if len(text) <= MAX_CHARS:
             return False, text
     lines = _file(case).read_bytes().decode().replace("\r\n", "\n").split("\n")
-    whole = lines[first - 1]
-    header = f"{lead}@@ lines {first}-{first} of {total} | truncated mid-line | %d of {len(whole)} chars @@\n"
-    shown = MAX_CHARS - len(header % len(whole))
-    return False, header % shown + whole[:shown]
+    line = lines[first - 1]
+    header = f"{lead}@@ lines {first}-{first} of {total} | truncated mid-line | %d of {len(line)} chars @@\n"
+    shown = MAX_CHARS - len(header % len(line))
+    return False, header % shown + line[:shown]
 
 
 def _split(data: bytes) -> bytes:

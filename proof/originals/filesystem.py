@@ -220,10 +220,10 @@ def _looks_alike(case: Case) -> bool:
 
 
 RULES = (
+    BOTH_OUTSIDE,
     *GENERAL,
     Rule("numbers over 2**53 are refused", refused=_large, refused_here=_large),
     Rule("composed and decomposed letters are unlike", refused_here=_looks_alike),
-    BOTH_OUTSIDE,
     Rule("null is absent", answer=_invalid),
     Rule("the time of creation is not known", answer=_created),
     Rule("a final line feed ends the last line", files=counted_empty, answer=_from_the_end),

@@ -151,6 +151,10 @@ def _null(case: Case, own: Answer) -> Answer:
     return (True, f"<system>ERROR: Tool execution failed.</system>\n{text}") if texts else own
 
 
+def _holds_nul(case: Case) -> bool:
+    return b"\0" in case.contents()
+
+
 def _no_room(case: Case, own: Answer) -> Answer:
     """Return the refusal of an answer whose status has no room."""
     most = case.arguments.get("max_chars")
@@ -203,7 +207,7 @@ RULES = (
     Rule("a slash after a name is ignored", answer=_below_file),
     BINARY,
     SURROGATES,
-    Rule("binary files are refused", refused_here=lambda case: b"\0" in case.contents()),
+    Rule("binary files are refused", refused=_holds_nul, refused_here=_holds_nul),
     Rule("the line ends of the answer decide on mixed ones", files=_escaped, answer=_mixed),
     Rule("null is absent", answer=_null),
     Rule("a status has room that max_chars does not give", answer=_no_room),

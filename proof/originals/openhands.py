@@ -26,12 +26,13 @@ from proof.originals.rules import (
     Case,
     Rule,
     lines_at,
-    other_encoding,
 )
 from proof.originals.tree import random_number, random_path, spoiled
 
 DIALECT = "openhands"
 PEER = "openhands-tools"
+ENCODINGS: dict[bytes, str] = {}
+"""The encoding that the original takes for the contents of a file."""
 
 
 class Original(Child):
@@ -41,6 +42,9 @@ class Original(Child):
         os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # its import asks the network otherwise
         os.chdir(place)  # relative paths are suggested from the working directory
         super().__init__([str(place / "bin/python"), "-P", str(Path(__file__).with_name("openhands_original.py"))])
+        files = [path for path in root.rglob("*") if path.is_file()]
+        answer = self.ask({"encodings_of": [str(path) for path in files]})
+        ENCODINGS.update({path.read_bytes(): found for path, found in zip(files, answer["encodings"], strict=True)})
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
         answer = self.ask(arguments)
@@ -85,9 +89,15 @@ def _refused_as_binary(case: Case, own: Answer) -> Answer:
     return True, f"File validation failed for {path}: {text}"
 
 
+def _guessed(data: bytes) -> bytes:
+    """Return a text in the encoding that the original takes it for."""
+    return data.decode(ENCODINGS.get(data, "utf-8"), "surrogateescape").encode("utf-8", "surrogateescape")
+
+
 def _refused_by_decoding(case: Case, own: Answer) -> Answer:
     try:
-        with case.file().open(encoding="utf-8") as file:
+        encoding = "utf-8-sig" if case.contents().startswith(b"\xef\xbb\xbf") else "utf-8"
+        with case.file().open(encoding=encoding) as file:
             for _ in file:
                 pass
     except UnicodeDecodeError as error:
@@ -162,10 +172,5 @@ RULES = (
     Rule("a backslash is part of a name", answer=_with_slashes),
     Rule("a long listing is shown whole", answer=_clipped_listing),
     BOTH_OUTSIDE,
-    other_encoding("cp1006"),
-    other_encoding("cp1257"),
-    other_encoding("cp1250"),
-    other_encoding("cp1252"),
-    other_encoding("latin-1"),
-    other_encoding("iso8859-13"),
+    Rule("text that is not UTF-8 is shown as U+FFFD, not guessed", files=_guessed),
 )
