@@ -9,7 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/eyespan/hosts"
-packages=(@anthropic-ai/claude-code@2.1.327 @openai/codex@0.169.0 @google/gemini-cli@0.61.0 @anthropic-ai/mcpb@2.1.2)
+packages=(@anthropic-ai/claude-code@2.1.328 @openai/codex@0.169.0 @google/gemini-cli@0.61.0 @anthropic-ai/mcpb@2.1.2)
 python="${EYESPAN_PYTHON:-.venv/bin/python}"
 
 if [ "$(cat "$cache/node/.packages" 2>/dev/null)" != "${packages[*]}" ]; then
