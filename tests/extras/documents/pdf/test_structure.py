@@ -248,6 +248,14 @@ class TestHeadings:
 
         assert [line for line in page_text(tmp_path, content) if line[0] == "#"] == ["# Contents"]
 
+    @pytest.mark.parametrize("dates", [("October 2023",), ("9 Kept boxes", "9 Lost boxes")])
+    def test_a_date_and_items_with_one_number_are_no_headings(self, tmp_path, dates):
+        content = f"{bold(*[(72, 740 - 30 * at, text) for at, text in enumerate(dates)])} {words(*lines(*PROSE))}"
+
+        text = page_text(tmp_path, content, more=BOLD, fonts="/F2 4 0 R")
+
+        assert [line for line in text if line[0] == "#"] == []
+
     @pytest.mark.parametrize(("beside", "is_heading"), [("Weight", False), ("the text of another column of it", True)])
     def test_a_line_beside_a_label_is_no_heading(self, tmp_path, beside, is_heading):
         content = f"{words(*lines(*PROSE))} {bold((72, 600, 'Boxes'))} {words((72, 585, 'Large'), (300, 600, beside))}"

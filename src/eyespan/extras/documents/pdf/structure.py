@@ -54,7 +54,7 @@ _CAPTION = re.compile(
 _NUMBERING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*\.?|[A-Z]\.(?:\d{1,2}\.?)*|[IVX]{1,5}\.)\s+(?=\S|$)")
 _WORD = re.compile(r"[^\W\d_]{3}|[^\W\d_\x00-\u2fff]{2}")
 _SECTION = re.compile(r"(?:[IVX]{1,5}|\d{1,2})\.\s+[A-Z]{4}[A-Z ,:&'’-]*")
-_DATE = re.compile(r"(?:\w+, )?(?:\w{3,10}\.? \d{1,2},? \d{4}|\d{1,2}\.? \w{3,10} \d{4})")
+_DATE = re.compile(r"(?:\w+, )?(?:[^\W\d]{3,10}\.?(?: \d{1,2})?,? \d{4}|\d{1,2}\.? \w{3,10} \d{4})")
 _NO_TITLE = re.compile(
     r"\^.*\^|\w\^[a-z]|\[\d|[=\u00b7\U0001d400-\U0001d7ff]|\($|[^\W\d_] [A-Z]\. [A-Z]|[a-z], [A-Z]\.|\*(?!$)"
 )
@@ -315,12 +315,13 @@ def _headings(lines: list[Line], body: float) -> list[Line]:
             at += 1
         else:
             at = end
-    # Several lines that end with the number of a page are a table of contents.
-    texts = Counter([line.text for line in found])
-    entries = [line.text for line in found if _ENTRY.search(line.text)]
-    texts.update(entries if len(entries) > 2 else [])
-    for line in found:
-        line.level = int(texts[line.text] == 1)
+    # Several lines that end with the number of a page are a table of contents, several with one number a list.
+    keys = [number[0] if (number := _NUMBERING.match(line.text)) else line.text for line in found]
+    counts = Counter(keys)
+    entries = [key for key, line in zip(keys, found, strict=True) if _ENTRY.search(line.text)]
+    counts.update(entries if len(entries) > 2 else [])
+    for key, line in zip(keys, found, strict=True):
+        line.level = int(counts[key] == 1)
     found = [line for line in found if line.level]
     has_text = any(line.table or (not line.level and _SENTENCE.search(line.text)) for line in lines)
     if len(found) > 1 and (not has_text or (len(found) > 3 and len(found) * 2 > len(lines))):  # a slide or a drawing
