@@ -156,7 +156,7 @@ PARSING_BUILTINS = {"compile", "eval", "exec"}
 
 BUDGETS = {
     "core": (20_000, 20_000),
-    "documents": (6_372, 6_372),
+    "documents": (6_361, 6_361),
     "languages": (2_676, 2_676),
     "families": (2_261, 2_261),
     "http": (3_647, 3_200),

@@ -32,8 +32,6 @@ def in_columns(rows: list[Row], jumps: list[float], depth: int = 0) -> list[list
 def _both_columns(band: list[Row], x: float, jumps: list[float], depth: int) -> list[list[Row]]:
     left = [kept for row in band if (kept := [s for s in row if s.right <= x])]
     right = [kept for row in band if (kept := [s for s in row if s.left >= x])]
-    if len(left) < 2 or len(right) < 2:
-        return [band] if band else []
     return [*in_columns(left, jumps, depth + 1), *in_columns(right, jumps, depth + 1)]
 
 

@@ -56,9 +56,9 @@ _WORD = re.compile(r"[^\W\d_]{3}|[^\W\d_\x00-\u2fff]{2}")
 _SECTION = re.compile(r"(?:[IVX]{1,5}|\d{1,2})\.\s+[A-Z]{4}[A-Z ,:&'’-]*")
 _DATE = re.compile(r"(?:\w+, )?(?:[^\W\d]{3,10}\.?(?: \d{1,2})?,? \d{4}|\d{1,2}\.? \w{3,10} \d{4})")
 _NO_TITLE = re.compile(
-    r"\^.*\^|\w\^[a-z]|\[\d|[=\u00b7\U0001d400-\U0001d7ff]|\($|[^\W\d_] [A-Z]\. [A-Z]|[a-z], [A-Z]\.|\*(?!$)"
+    r"\^.*\^|\w\^[a-z]|\[\d|[=\u00b7\U0001d400-\U0001d7ff]|\($|[^\W\d_] [A-Z]\. [A-Z]|[a-z], [A-Z]\.|\*(?!$)|@|://"
 )
-"""Names of authors with notes or initials, formulas, code."""
+"""Names of authors with notes or initials, addresses, formulas, code."""
 _WITH_PAGE = re.compile(r"\d{2,3} [^\W\d]|.*[^\W\d] \d{2,3}$")
 _SENTENCE = re.compile(r"(?:[^\W\d_]{2,}\W+){5}")
 _ABSTRACT = re.compile(r"(?i)(?:1\.? |I\. )?(?:abstract|summary|introduction|keywords|r[ée]sum[ée]|zusammenfassung)\b")
@@ -395,9 +395,6 @@ def _is_title(text: str, is_large: bool) -> bool:
     if is_odd or _CAPTION.match(text) or _BULLET.match(text):
         return False
     if _NO_TITLE.search(text) or _DATE.fullmatch(text):
-        return False
-    rest = text[found.end() :] if (found := _NUMBERING.match(text)) else text
-    if rest[:1].islower() or "@" in text or "://" in text:
         return False
     return is_large or not text.endswith((".", ":"))
 

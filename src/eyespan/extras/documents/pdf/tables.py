@@ -360,7 +360,7 @@ def _joined_lines(lines: list[_Line], columns: int, grid: _Grid) -> list[_Line]:
             is_same = gaps[at - 1] < 0.45 * tall and _goes_on(last, line, columns, grid)
         # Of two lines that end with numbers each is a row, and one below a heading is a row.
         ends = [grid.text(one.cells.get(columns - 1, [])) for one in (last, line)[at < data :]] if is_same else []
-        if is_same and not all(_is_number(end) and len(end) > 2 and not _is_year(end) for end in ends):
+        if is_same and not all(_is_number(end) and len(end) > 2 for end in ends):
             last.add(line)
         else:
             made.append(line)
@@ -389,16 +389,7 @@ def _without_overlaps(lines: list[_Line], grid: _Grid) -> list[_Line]:
 def _is_data(line: _Line, columns: int, grid: _Grid) -> bool:
     """Return True if most cells of a line after the first column are numbers."""
     found = [grid.text(phrases) for column, phrases in line.cells.items() if column]
-    numbers = sum(map(_is_number, found))
-    return (
-        len(found) >= min(3, (columns - 1) / 2)
-        and numbers * 2 > len(found)
-        and not all(_is_year(text) for text in found)
-    )
-
-
-def _is_year(text: str) -> bool:
-    return len(text) == 4 and text.isdigit() and text[:2] in ("18", "19", "20")
+    return len(found) >= min(3, (columns - 1) / 2) and sum(map(_is_number, found)) * 2 > len(found)
 
 
 def _wrapped_by_gaps(lines: list[_Line], gaps: list[float], columns: int) -> float | None:
