@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 BLANKS = "\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
@@ -179,13 +179,19 @@ def plural(count: int, noun: str, plural_noun: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural_noun or f'{noun}s'}"
 
 
-def number_runs(numbers: Sequence[int], most: int = 1 << 30) -> str:
-    """Return sorted numbers as `3,7-9,12`; of more than `most` runs the first."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
+def joined_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans of numbers in order, those that touch or overlap as one."""
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted(spans):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
         else:
-            runs.append([number, number])
+            joined.append((first, last))
+    return joined
+
+
+def number_runs(numbers: Iterable[int], most: int = 1 << 30) -> str:
+    """Return numbers as `3,7-9,12`; of more than `most` runs the first."""
+    runs = joined_spans([(number, number) for number in numbers])
     names = [f"{first}-{last}" if last > first else f"{first}" for first, last in runs[:most]]
     return ",".join([*names, "..."] if len(runs) > most else names)

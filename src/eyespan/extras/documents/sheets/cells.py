@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from eyespan.escape import joined_spans
+
 Area = tuple[int, int, int, int]
 """First row, first column, last row, last column, from 0."""
 
@@ -62,9 +64,11 @@ class Extras:
         lines = list(self.notes)
         hidden = []
         if self.hidden_rows:
-            hidden.append("rows " + listed([_rows_name(*rows) for rows in joined(self.hidden_rows)]))
+            hidden.append("rows " + listed([_rows_name(*rows) for rows in joined_spans(self.hidden_rows)]))
         if self.hidden_columns:
-            hidden.append("columns " + listed([_columns_name(*columns) for columns in joined(self.hidden_columns)]))
+            hidden.append(
+                "columns " + listed([_columns_name(*columns) for columns in joined_spans(self.hidden_columns)])
+            )
         if hidden:
             lines.append(f"[hidden: {'; '.join(hidden)}]")
         if self.merged:
@@ -76,17 +80,6 @@ def listed(names: list[str]) -> str:
     """Return names in a row; those after `MAX_LISTED` are counted."""
     more = len(names) - MAX_LISTED
     return ", ".join(names[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
-
-
-def joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return ranges in order, with those that touch joined."""
-    made: list[tuple[int, int]] = []
-    for first, last in sorted(ranges):
-        if made and first <= made[-1][1] + 1:
-            made[-1] = (made[-1][0], max(made[-1][1], last))
-        else:
-            made.append((first, last))
-    return made
 
 
 _HEADER_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|[A-Za-z&])')

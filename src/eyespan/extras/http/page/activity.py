@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
+from eyespan.escape import joined_spans
+
 MAX_FILES = 500
 MAX_RANGES = 80
 """Groups of lines of one file that are sent."""
@@ -132,7 +134,7 @@ class _FileSums:
                 self._ranges[one] = self._ranges.get(one, 0) + 1
             shown = self._shown.setdefault(str(version), [])
             is_again = all(any(first <= low and high <= last for first, last in shown) for low, high in known)
-            shown[:] = _joined([*shown, *known])
+            shown[:] = joined_spans([*shown, *known])
         self.again += is_again
         return is_again
 
@@ -161,13 +163,3 @@ def _line_range(text: Any) -> tuple[int, int] | None:
     if not (first.isascii() and first.isdigit() and last.isascii() and last.isdigit() and len(last) < 16):
         return None
     return (int(first), int(last)) if int(first) <= int(last) else None
-
-
-def _joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    joined: list[tuple[int, int]] = []
-    for first, last in sorted(ranges):
-        if joined and first <= joined[-1][1] + 1:
-            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
-        else:
-            joined.append((first, last))
-    return joined
