@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext
 from eyespan.errors import from_os_error
-from eyespan.source import Source, Status, pread, spool
+from eyespan.source import Source, Status, close_fd, pread, spool
 
 if TYPE_CHECKING:
     from eyespan.guard.roots import Root
@@ -94,12 +94,7 @@ class LocalFile(Source):
 
     def close(self) -> None:
         fd, self._fd = self._fd, -1
-        if fd >= 0:
-            try:
-                os.close(fd)
-            except OSError as error:  # as in `close_fd`, without a call
-                if error.errno == errno.EBADF:
-                    raise
+        close_fd(fd)
 
 
 class BlockingFile(LocalFile):
