@@ -131,18 +131,7 @@ def ended(definition: Definition, last: int, signature: str = "") -> Definition:
     last = max(last, definition.line)
     if last == definition.last and not signature:
         return definition
-    # Not `replace`, which takes three times as long: large files have a hundred thousand keys.
-    return Definition(
-        definition.name,
-        definition.kind,
-        definition.line,
-        definition.first,
-        last,
-        definition.parent,
-        signature or definition.signature,
-        definition.owner,
-        definition.doubt,
-    )
+    return replace(definition, last=last, signature=signature or definition.signature)
 
 
 def nested(definitions: list[Definition]) -> list[Definition]:
