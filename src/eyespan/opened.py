@@ -6,12 +6,13 @@ the `Opened` too: it holds the bytes, the request and the rules, and it is their
 
 from __future__ import annotations
 
-import sys
 import time
 from _thread import allocate_lock
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
 from errno import ENOMEM
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from eyespan import kinds
@@ -140,8 +141,7 @@ class Opened:
         before_bytes = context.memory.loan_start()
         try:
             name = self.kind.reader
-            reader: Any = _readers[name] if name in _readers else _reader(self.kind)
-            document: Document = reader.read(self, selection, context)
+            document: Document = _reader(name).read(self, selection, context)
             if not isinstance(document, Document):
                 raise TypeError(f"{name}.read returned no Document")
             return document
@@ -210,7 +210,7 @@ class Opened:
 
     def _stream_now(self, selection: Selection, context: CallContext) -> Iterator[Part]:
         try:
-            stream = getattr(_reader(self.kind), "stream", None)
+            stream = getattr(_reader(self.kind.reader), "stream", None)
             if stream is not None:
                 yield from stream(self, selection, context)
                 return
@@ -458,13 +458,7 @@ MAX_GUESSES = 64
 _guesses: dict[tuple[int, int], tuple[str | None, float]] = {}
 """Guesses by size and hash of the sample: the kind, the text and the outline of a file need the same one."""
 
-_readers: dict[str, Any] = {}
 
-
-def _reader(kind: Kind) -> Any:
-    reader = _readers.get(kind.reader)
-    if reader is None:
-        # Not sys.modules alone: another thread may be in the middle of importing it.
-        __import__(kind.reader)
-        reader = _readers[kind.reader] = sys.modules[kind.reader]
-    return reader
+@cache
+def _reader(module: str) -> Any:
+    return import_module(module)
