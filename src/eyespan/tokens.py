@@ -286,14 +286,11 @@ def load_weights() -> memoryview:
     return memoryview(data).cast("b")
 
 
+@cache
 def _loaded_weights() -> tuple[memoryview, bytes]:
     """Return the weights as numbers and as bytes."""
-    global _weights
-    if _weights is None:
-        weights = load_weights()
-        _weights = weights, bytes(weights)
-    return _weights
+    weights = load_weights()
+    return weights, bytes(weights)
 
 
-_weights: tuple[memoryview, bytes] | None = None
 _remembered: dict[str, int] = {}

@@ -13,6 +13,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Generator, Sequence
+from functools import cache
 from typing import TypeVar
 
 from eyespan.context import CallContext, WouldBlock
@@ -41,20 +42,16 @@ BACKENDS = ("openat2", "walk", "walk-by-name", "portable")
 """From the strongest to the weakest; the first that works is used."""
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
-_chosen: str | None = None
 
 
+@cache
 def choose_backend() -> str:
-    """Return the strongest backend of this machine. It is determined once."""
-    global _chosen
-    if _chosen is None:
-        if os.open not in os.supports_dir_fd or os.readlink not in os.supports_dir_fd:
-            _chosen = "portable"
-        elif not hasattr(os, "O_PATH"):
-            _chosen = "walk-by-name"
-        else:
-            _chosen = "openat2" if openat.available() else "walk"
-    return _chosen
+    """Return the strongest backend of this machine."""
+    if os.open not in os.supports_dir_fd or os.readlink not in os.supports_dir_fd:
+        return "portable"
+    if not hasattr(os, "O_PATH"):
+        return "walk-by-name"
+    return "openat2" if openat.available() else "walk"
 
 
 class Guard:

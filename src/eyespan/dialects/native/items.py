@@ -136,63 +136,53 @@ class NotedItem:
         return replace(shown, lines=(*shown.lines, self._note))
 
 
+@dataclass(frozen=True, slots=True)
 class RowsItem:
     """Rows after a header: names, symbols, files. As many as fit are shown, and the selector of the others is left."""
 
-    def __init__(
-        self,
-        selector: str,
-        groups: Sequence[Sequence[str]],
-        header: Callable[[int, int | None], Sequence[str]],
-        following: Callable[[int], str | None],
-        facts: Mapping[str, Any],
-        view: View,
-        *,
-        key: str = "",
-        notes: Sequence[str] = (),
-    ) -> None:
-        """`groups` are rows that stay together. `header(count, max_tokens)` returns the lines before so many groups,
-        `following(count)` the selector of what follows them. A list with a `key` has a hash.
-        """
-        self.selector = selector
-        self._groups = groups
-        self._header = header
-        self._following = following
-        self.facts = facts
-        self._view = view
-        self._key = key
-        self._notes = notes
+    selector: str
+    groups: Sequence[Sequence[str]]
+    """Rows that stay together."""
+    header: Callable[[int, int | None], Sequence[str]]
+    """Returns the lines before so many groups, within so many tokens."""
+    following: Callable[[int], str | None]
+    """Returns the selector of what follows so many groups."""
+    facts: Mapping[str, Any]
+    view: View
+    key: str = ""
+    """A list with a key has a hash."""
+    notes: Sequence[str] = ()
 
     def need(self) -> int:
-        if self._following(len(self._groups)) is not None:
-            return self._view.budget + 1
-        return tokens.estimate(own_lines.write(self._lines(len(self._groups), None)[0])) + 1
+        if self.following(len(self.groups)) is not None:
+            return self.view.budget + 1
+        return tokens.estimate(own_lines.write(self._lines(len(self.groups), None)[0])) + 1
 
     def _lines(self, count: int, max_tokens: int | None) -> tuple[Sequence[str], str]:
         """Return the lines of the first groups, and their hash; only the header, if the caller holds them."""
-        title, *lead = self._header(count, max_tokens)
-        rows = [row for group in self._groups[:count] for row in group]
-        if not self._key or not rows:
+        title, *lead = self.header(count, max_tokens)
+        rows = [row for group in self.groups[:count] for row in group]
+        if not self.key or not rows:
             return (title, *lead, *rows), ""
-        value = digest(self._key, [f"{row}\n" for row in (*lead, *rows)])
+        value = digest(self.key, [f"{row}\n" for row in (*lead, *rows)])
         title = own_lines.Own(f"{title} #{value}")
-        if value in self._view.known:
+        if value in self.view.known:
             return (own_lines.Own(f"{title} unchanged"),), value
-        return (title, *lead, *rows, *self._notes), value
+        return (title, *lead, *rows, *self.notes), value
 
     def show(self, max_tokens: int) -> Shown:
-        count, room = len(self._groups), None
+        count, room = len(self.groups), None
         if self.need() > max_tokens and count:
             room = max_tokens
-            around = [*self._header(1, room), *self._notes, self.selector, "#000000000000" if self._key else ""]
+            around = [*self.header(1, room), *self.notes, self.selector, "#000000000000" if self.key else ""]
             left = max(LEAST_TOKENS, max_tokens - tokens.estimate(own_lines.write(around)) - LEFT_TOKENS)
-            count = max(1, count_fitting(["\n".join(group) for group in self._groups], left, tokens.estimate))
+            count = max(1, count_fitting(["\n".join(group) for group in self.groups], left, tokens.estimate))
         lines, value = self._lines(count, room)
-        following = self._following(count)
+        following = self.following(count)
         facts = dict(self.facts)
         if value:
             facts["hash"] = value
-            if value in self._view.known:
+            if value in self.view.known:
                 facts["unchanged"] = True
         return part_shown(lines, facts, () if following is None else (following,))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from hashlib import blake2b
 from math import log2
 from sys import getsizeof
@@ -354,12 +355,7 @@ def _score(summary: FileSummary, counts: Mapping[int, int]) -> tuple[float, tupl
     return total, tuple([(name, weights[name][1]) for name in names]), count
 
 
-_shared: MapCache | None = None
-
-
+@cache
 def shared() -> MapCache:
     """Return the cache of this process."""
-    global _shared
-    if _shared is None:
-        _shared = MapCache()
-    return _shared
+    return MapCache()
