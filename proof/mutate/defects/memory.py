@@ -456,8 +456,8 @@ DEFECTS = (
     Defect(
         name="copies of text from documents cost nothing",
         file=f"{SRC}/dialects/native/text.py",
-        old="            self._context.charge(int((SPLIT_COPIES",
-        new="            self._context.charge(0 * int((SPLIT_COPIES",
+        old="            self.context.charge(int((SPLIT_COPIES",
+        new="            self.context.charge(0 * int((SPLIT_COPIES",
         tests=f"{CONTEXT} -k made_from_a_document",
     ),
     Defect(

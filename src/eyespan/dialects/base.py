@@ -102,12 +102,8 @@ class Dialect:
         self._given_settings = settings
         self.allowed: bool = known["allowed"]
         self.encoding: str | None = None if known["encoding"] is None else _known_encoding(known["encoding"])
-        self.host = HostSettings(
-            suggest=known["suggest"],
-            redact=known["redact"],
-            neutralise=tuple(known["neutralise"]),
-            max_answer_tokens=known["max_answer_tokens"],
-        )
+        known["neutralise"] = tuple(known["neutralise"])
+        self.host = HostSettings(**{name: known[name] for name in HOST_DEFAULTS})
         self.members: tuple[Dialect, ...] = (self,)
         """The tools of the dialect."""
         self._configure(known)

@@ -7,6 +7,7 @@ text arrives as it is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
 from eyespan._native import number
@@ -25,34 +26,28 @@ def _visible(text: str) -> str:
     return visible(text, keeps_tabs=True)
 
 
+@dataclass(slots=True)
 class Terminal:
     """Formats the parts of documents for a person and passes them to `write`."""
 
-    def __init__(
-        self,
-        write: Callable[[bytes], None],
-        *,
-        has_numbers: bool,
-        is_terminal: bool,
-        is_colored: bool,
-        has_headings: bool = True,
-    ) -> None:
-        self._write_bytes = write
-        self._has_numbers = has_numbers
-        self._has_headings = has_headings
-        """Pages have a line with their number."""
-        self._is_terminal = is_terminal
-        self.is_colored = is_colored
-        self.colored_lines: dict[int, list[tuple[str, str]]] = {}
-        """The lines of the text that is written next, by number: pieces with the colour of each."""
-        self._files = 0
-        self._at_line_start = True
+    write: Callable[[bytes], None]
+    _: KW_ONLY
+    has_numbers: bool
+    is_terminal: bool
+    is_colored: bool
+    has_headings: bool = True
+    """Pages have a line with their number."""
+    colored_lines: dict[int, list[tuple[str, str]]] = field(default_factory=dict)
+    """The lines of the text that is written next, by number: pieces with the colour of each."""
+    files: int = 0
+    """The headers written so far."""
+    at_line_start: bool = True
 
     def header(self, name: str) -> None:
         """Write the line that separates several files."""
         header = f"==> {visible(name)} <=="
-        gap = ("" if self._at_line_start else "\n") + ("\n" if self._files else "")
-        self._files += 1
+        gap = ("" if self.at_line_start else "\n") + ("\n" if self.files else "")
+        self.files += 1
         self._write(f"{gap}{_BOLD}{header}{_RESET}\n" if self.is_colored else f"{gap}{header}\n")
 
     def part(self, part: Part) -> None:
@@ -62,13 +57,13 @@ class Terminal:
             return
         if isinstance(part, NotePart):
             text = f"{part.heading}\n\n{part.text}".rstrip("\n") if part.heading else part.text
-            if not self._has_headings:
+            if not self.has_headings:
                 text = f"{part.text}\n"
         elif isinstance(part, ImagePart):
             text = f"[an image: {part.media_type}, {len(part.data):,} bytes]"
         else:
             text = "[data that is not text]"
-        if self._is_terminal:
+        if self.is_terminal:
             text = "\n".join([visible(line, keeps_tabs=True) for line in text.split("\n")])
         self._write(text if text.endswith("\n") else text + "\n")
 
@@ -82,8 +77,8 @@ class Terminal:
             self._write(f"[{listing.left_out} of them no path can contain]\n")
 
     def _write_lines(self, part: TextPart) -> None:
-        if not self._is_terminal and not self.is_colored:
-            if self._has_numbers and part.first_line:
+        if not self.is_terminal and not self.is_colored:
+            if self.has_numbers and part.first_line:
                 self._write(number(bytes(part.data), part.first_line, width=6, keep_ends=True)[0])
             else:
                 self._put(bytes(part.data))
@@ -93,7 +88,7 @@ class Terminal:
             lines.pop()
         for line_number, line in enumerate(lines, part.first_line):
             shown = line.removesuffix("\r")
-            if self._is_terminal:
+            if self.is_terminal:
                 chars = part.cuts.get(line_number, len(shown))
                 if chars > MAX_LINE_CHARS:
                     cut = visible(shown[:MAX_LINE_CHARS], keeps_tabs=True)
@@ -103,7 +98,7 @@ class Terminal:
             elif self.colored_lines:
                 shown = self._colored(line_number, shown, visible=str)
             lead = ""
-            if self._has_numbers and part.first_line:
+            if self.has_numbers and part.first_line:
                 lead = f"{_DIM}{line_number:>6}{_RESET}\t" if self.is_colored else f"{line_number:>6}\t"
             self._write(f"{lead}{shown}\n")
 
@@ -124,5 +119,5 @@ class Terminal:
         self._put(text.encode("utf-8", "backslashreplace"))
 
     def _put(self, data: bytes) -> None:
-        self._write_bytes(data)
-        self._at_line_start = data.endswith(b"\n")
+        self.write(data)
+        self.at_line_start = data.endswith(b"\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from eyespan import errors
@@ -78,38 +78,35 @@ class FileText:
         self.opened.source.drop_buffers()
 
 
+@dataclass(frozen=True, slots=True)
 class HeldText:
     """Text that was made from a document and is held whole; its lines are not those of a file.
 
     The call pays for every read of it.
     """
 
-    def __init__(
-        self,
-        document: Document,
-        text: str,
-        context: CallContext,
-        outline: Callable[[str], Outline | None] | None = None,
-    ) -> None:
-        self.facts = document.facts
-        self._outline = outline
-        self._document = document
-        self._text = text
-        self._context = context
+    document: Document
+    text: str
+    context: CallContext
+    find_outline: Callable[[str], Outline | None] | None = None
+
+    @property
+    def facts(self) -> Facts:
+        return self.document.facts
 
     def read(self, selection: CharRange | Tail, total: TotalRule = CHEAP_TOTAL) -> tuple[TextPart, Document]:
-        text = self._text
+        text = self.text
         most_chars = selection.max_bytes if isinstance(selection, Tail) else selection.max_chars
         share = 1.0 if most_chars is None or not text else min(1.0, most_chars / len(text))
-        with self._context.memory.loan():
-            self._context.charge(int((SPLIT_COPIES + READ_COPIES * share) * sys.getsizeof(text)))
+        with self.context.memory.loan():
+            self.context.charge(int((SPLIT_COPIES + READ_COPIES * share) * sys.getsizeof(text)))
             part = cut_out(text, selection)
         share = min(share, len(part.data) / len(text)) if text else 0.0
-        self._context.charge(int(READ_COPIES * share * sys.getsizeof(text)) + ROW_BYTES * part.line_count)
-        return part, self._document
+        self.context.charge(int(READ_COPIES * share * sys.getsizeof(text)) + ROW_BYTES * part.line_count)
+        return part, self.document
 
     def outline(self) -> Outline | None:
-        return None if self._outline is None else self._outline(self._text)
+        return None if self.find_outline is None else self.find_outline(self.text)
 
     def drop_buffers(self) -> None:
         """Do nothing: the text is held whole."""
