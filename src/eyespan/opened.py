@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from _thread import allocate_lock
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from errno import ENOMEM
 from functools import cache
 from importlib import import_module
@@ -44,38 +44,25 @@ SYMBOL_BYTES = 600
 """The memory of a symbol with its names, and of its row in an answer."""
 
 
+@dataclass(slots=True, eq=False)
 class Opened:
     """An opened file: its kind, its facts, and everything that can be read from it.
 
-    With a `thread` the file system may block. Every operation then runs in a thread that is abandoned at the deadline;
-    an abandoned operation closes the file when it returns.
+    With a thread the file system may block. Every operation then runs in a thread that is abandoned at the deadline; an
+    abandoned operation closes the file when it returns.
     """
 
-    __slots__ = (
-        *("_first_facts", "_kind", "_outline", "_thread", "context", "observer", "policy", "request"),
-        "source",
-    )
-
-    def __init__(
-        self,
-        source: Source,
-        request: ReadRequest,
-        kind: Kind | None,
-        policy: Policy,
-        context: CallContext,
-        thread: Thread | None = None,
-    ) -> None:
-        """`kind=None`: it is detected when it is asked for, in the calling thread."""
-        self.source = source
-        self.request = request
-        self._kind = kind
-        self.policy = policy
-        self.observer: Callable[[ReadRequest, Document], None] | None = None
-        """Called with each document that is read."""
-        self.context = context
-        self._thread = thread
-        self._outline: Outline | None = None
-        self._first_facts: Facts | None = None
+    source: Source
+    request: ReadRequest
+    _kind: Kind | None
+    """None: it is detected when it is asked for, in the calling thread."""
+    policy: Policy
+    context: CallContext
+    _thread: Thread | None = None
+    observer: Callable[[ReadRequest, Document], None] | None = None
+    """Called with each document that is read."""
+    _outline: Outline | None = None
+    _first_facts: Facts | None = None
 
     @property
     def kind(self) -> Kind:
