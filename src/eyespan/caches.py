@@ -25,8 +25,6 @@ UNUSED_SECONDS = 10.0
 class CacheTable:
     """Entries of one cache, the least recently used first. Safe for use by several threads."""
 
-    __slots__ = ("__weakref__", "_clock", "_entries", "max_bytes", "max_entries", "size_bytes")
-
     def __init__(
         self, max_bytes: int, max_entries: int = 1 << 30, *, clock: Callable[[], float] = time.monotonic
     ) -> None:

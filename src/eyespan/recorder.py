@@ -36,11 +36,6 @@ MAX_OPENED = 1000
 class Recorder(_Engine):
     """An engine that records its last read and every file it was asked for."""
 
-    __slots__ = (
-        *("_canonical_names", "_engine", "asked", "document", "files"),
-        *("list_error", "listed", "request", "rule", "shown"),
-    )
-
     def __init__(self, engine: _Engine) -> None:
         self._engine = engine
         self.asked = ""

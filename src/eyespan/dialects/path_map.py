@@ -30,8 +30,6 @@ class PathMap:
     Raises: ValueError for a directory that is not absolute, or is the root of the file system.
     """
 
-    __slots__ = ("_inward", "_outward", "directories")
-
     def __init__(self, directories: Mapping[str, str]) -> None:
         made: dict[str, str] = {}
         for host, local in directories.items():
@@ -105,8 +103,6 @@ class PathMap:
 
 class _Replacement:
     """Replaces directories at the beginning of paths, the longest first, in one pass."""
-
-    __slots__ = ("_pattern", "_targets")
 
     def __init__(self, pairs: list[tuple[str, str]]) -> None:
         pairs = sorted(pairs, key=lambda pair: -len(pair[0]))

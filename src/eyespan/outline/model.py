@@ -77,8 +77,6 @@ class Definition:
 class Nesting:
     """Definitions in file order, and the stack of those whose last line is not known yet."""
 
-    __slots__ = ("definitions", "open")
-
     def __init__(self) -> None:
         self.definitions: list[Definition] = []
         self.open: list[tuple[int, int]] = []

@@ -46,11 +46,6 @@ class Policy:
     exceptions lift built-in rules only.
     """
 
-    __slots__ = (
-        *("_allow", "_built_in", "_directories", "_given", "_has_wide_rules", "_host", "_is_anchored"),
-        *("_roots", "_search_word", "_verdicts", "allow", "deny"),
-    )
-
     def __init__(self, deny: Iterable[str] = (), allow: Iterable[str] = (), *, built_in: bool = True) -> None:
         if isinstance(deny, str) or isinstance(allow, str):
             raise TypeError("rules are given as a list of patterns, not as one string")
@@ -219,8 +214,6 @@ class NarrowedPolicy(Policy):
     A rule that is relative to the outer root then applies in the inner one. An exception that is relative to the outer
     root may be lost, which refuses more and never less.
     """
-
-    __slots__ = ("_outer", "_places")
 
     def __init__(self, outer: Policy, places: Mapping[str, tuple[str, str]]) -> None:
         """`places` are the inner roots by their canonical paths: the outer root, and the path below it."""

@@ -40,8 +40,6 @@ BUILT_IN_ALLOW = tuple(
 class PatternRules:
     """Patterns sorted by shape, so that each of the common shapes costs one look-up."""
 
-    __slots__ = ("_all_prefixes", "_all_suffixes", "directories", "names", "others", "prefixes", "suffixes")
-
     def __init__(self, patterns: Iterable[str]) -> None:
         self.names: dict[str, str] = {}
         self.directories: dict[str, str] = {}

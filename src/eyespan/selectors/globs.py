@@ -30,8 +30,6 @@ def split_glob(path: str, signs: str = "*[{") -> tuple[str, str]:
 class GlobLimits:
     """The limits of all patterns of one call. `check` raises when the time of the call is over."""
 
-    __slots__ = ("check", "left_parts")
-
     def __init__(self, check: Callable[[], None]) -> None:
         self.check = check
         self.left_parts = MAX_PARTS
@@ -49,8 +47,6 @@ class PathGlob:
 
     Raises: ValueError for a pattern with too many names or alternatives.
     """
-
-    __slots__ = ("_alternatives", "_check")
 
     def __init__(self, pattern: str, check: Callable[[], None] = lambda: None) -> None:
         limits = GlobLimits(check)

@@ -36,8 +36,6 @@ class Session:
     request, so its `version` is the one that the request names.
     """
 
-    __slots__ = ("caller", "capabilities", "holder", "lasting", "service", "version")
-
     def __init__(self, service: Service, caller: str = "", *, holder: str = "", version: str | None = None) -> None:
         self.service = service
         self.version = version

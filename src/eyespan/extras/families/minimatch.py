@@ -19,8 +19,6 @@ MAX_PATTERN_CHARS = 4096
 class Glob:
     """One pattern, compiled. Raises: ValueError for a pattern that is too long or has too many alternatives."""
 
-    __slots__ = ("_alternatives", "_is_negated", "_limits")
-
     def __init__(self, pattern: str, limits: GlobLimits | None = None, *, has_negation: bool = True) -> None:
         """Compile a pattern. With `has_negation`, one after `!` matches all others, and one after `#` none."""
         if len(pattern) > MAX_PATTERN_CHARS:

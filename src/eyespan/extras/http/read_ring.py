@@ -106,8 +106,6 @@ class CallerName(str):
 class HolderSession(Session):
     """A session whose callers carry the holder of the token, since only that holder may see its reads."""
 
-    __slots__ = ()
-
     def named(self, text: str) -> str:
         return CallerName(text, self.holder)
 

@@ -9,8 +9,6 @@ from bisect import bisect_left
 class LineNumbers:
     """The line of each character of a text; a line ends at a line feed only."""
 
-    __slots__ = ("_ends", "last")
-
     def __init__(self, text: str) -> None:
         self._ends = [match.start() for match in re.finditer("\n", text)]
         self.last = len(self._ends) + (not text.endswith("\n") or not text)
