@@ -155,11 +155,6 @@ class Ledger:
 class Account:
     """The memory of one call. Contexts of parts of a call have the account of the whole."""
 
-    __slots__ = (
-        *("__weakref__", "_has_turn", "_most_bytes", "charged_bytes", "end", "held_since", "is_held", "ledger"),
-        *("shared_bytes", "source_bytes"),
-    )
-
     def __init__(self, ledger: Ledger, end: float | None) -> None:
         self.ledger = ledger
         self.end = end

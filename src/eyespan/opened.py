@@ -359,8 +359,6 @@ def kind_of(source: Source, request: ReadRequest, context: CallContext) -> Kind:
 class Thread:
     """Runs the operations of one `Opened` in threads, because its file system may block: see `guard.blocking`."""
 
-    __slots__ = ("_busy", "_closed", "_context", "_key", "relay")
-
     def __init__(self, context: CallContext, relay: Relay, key: Hashable) -> None:
         self.relay = relay
         self._context = context

@@ -6,6 +6,7 @@ entries are dropped first. An entry is used only for a file with the size and th
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from eyespan.caches import CacheTable
@@ -22,15 +23,13 @@ MEMBER_BYTES = 300
 MAX_CONTENTS_BYTES = 6_000 * MEMBER_BYTES
 
 
+@dataclass(slots=True)
 class CachedStream:
     """The checkpoints of one compressed stream, and its decoded length once the end was reached."""
 
-    __slots__ = ("checkpoints", "end")
-
-    def __init__(self, checkpoints: list[tuple[int, Any, int]] | None = None, end: int | None = None) -> None:
-        self.checkpoints = checkpoints or []
-        """Decoded offset, the stream's own state and the CRC up to there, in ascending order."""
-        self.end = end
+    checkpoints: list[tuple[int, Any, int]] = field(default_factory=list)
+    """Decoded offset, the stream's own state and the CRC up to there, in ascending order."""
+    end: int | None = None
 
 
 _streams = CacheTable(2 << 20, MAX_FILES)

@@ -37,12 +37,6 @@ _OVERLOADED = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection
 class Connection(asyncio.BufferedProtocol):
     """The protocol of one connection. `server` has what all connections share."""
 
-    __slots__ = (
-        "_cannot_write", "_dropped_bytes", "_exchange", "_exchange_class", "_has_answered", "_has_answered_now",
-        "_has_token", "_is_deaf", "_is_taking_memory", "_parser", "_sending", "_server", "_transport", "_waiting",
-        "address", "is_refused", "phase", "since",
-    )  # fmt: skip
-
     def __init__(self, server: HttpServer, exchange_class: type[Exchange] = Exchange) -> None:
         self._server = server
         self._exchange_class = exchange_class

@@ -42,8 +42,6 @@ _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".en
 class Exchange:
     """One request of a connection from the time at which it may be answered to the end of its answer."""
 
-    __slots__ = ("_connection", "_context", "_has_events", "_ping", "_server", "incoming")
-
     def __init__(self, connection: Connection, server: HttpServer, incoming: Incoming) -> None:
         self._connection = connection
         self._server = server

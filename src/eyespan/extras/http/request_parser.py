@@ -27,8 +27,6 @@ UPGRADE_HEADERS = (b"upgrade", b"http2-settings")
 class RequestParser:
     """The parser of one connection. Its methods `on_...` are for httptools."""
 
-    __slots__ = ("_at", "_handler", "_inbox", "_is_upgrade", "_parser", "_raw", "incoming")
-
     def __init__(self, handler: Connection, inbox: Inbox) -> None:
         self._handler = handler
         self._inbox = inbox

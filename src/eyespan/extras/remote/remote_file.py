@@ -39,11 +39,6 @@ def status_of(place: int, version: ObjectVersion, mode: int = 0o100444) -> os.st
 class RemoteFile(Source):
     """One version of an object. No answer mixes two: every range is requested of this version only."""
 
-    __slots__ = (
-        *("_blocks", "_charged_bytes", "_context", "_copy", "_key", "_next", "_status", "_step_bytes", "_store"),
-        "_version",
-    )
-
     is_file = False
     is_version = True
 
