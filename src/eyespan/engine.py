@@ -45,8 +45,6 @@ NAMES_SECONDS = 0.02 * DEADLINE_SECONDS
 class Engine:
     """Reads the files of one workspace. A call without a context gets one with a deadline of `deadline_seconds`."""
 
-    __slots__ = ("_names", "_non_blocking", "deadline_seconds", "guard", "places")
-
     def __init__(self, guard: Guard, deadline_seconds: float | None = DEADLINE_SECONDS) -> None:
         self.guard = guard
         self._non_blocking = guard.non_blocking()

@@ -33,8 +33,6 @@ class Tool:
     it is unpickled. The memory of a dialect between calls is not part of it.
     """
 
-    __slots__ = ("dialect", "engine", "path_map", "workspace")
-
     def __init__(self, dialect: Dialect, engine: Engine, *, workspace: Workspace | None = None) -> None:
         self.dialect = dialect
         self.engine = engine

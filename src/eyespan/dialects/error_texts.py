@@ -85,9 +85,9 @@ def system_text(error: ReadError, platform: Platform, call: str) -> str:
     """Return the text of the platform for an error of the system; eyespan's own for all others."""
     path = written_path(error.path)
     if isinstance(error, errors.InvalidPath) and "\0" in error.path:
+        quoted = error.path.replace("\\", "\\\\").replace("\0", "\\x00").replace("'", "\\'")
         return {
-            "node": "The argument 'path' must be a string, Uint8Array, or URL without null bytes. "
-            f"Received {_quoted_for_node(error.path)}",
+            "node": f"The argument 'path' must be a string, Uint8Array, or URL without null bytes. Received '{quoted}'",
             "python": "embedded null byte",
             "rust": "file name contained an unexpected NUL byte",
             "go": f"{call} {path}: invalid argument",
@@ -117,7 +117,3 @@ def _system_number(error: ReadError) -> int:
     if isinstance(error, errors.SystemFailure) and error.reason == os.strerror(error.errno):
         return error.errno
     return 0
-
-
-def _quoted_for_node(path: str) -> str:
-    return "'" + path.replace("\\", "\\\\").replace("\0", "\\x00").replace("'", "\\'") + "'"

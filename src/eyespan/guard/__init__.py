@@ -61,8 +61,6 @@ class Guard:
     `WouldBlock`. With a `context` the guard works for a call that may be abandoned; its files then stop reading.
     """
 
-    __slots__ = ("_never_blocks", "backend", "context", "ignore", "local_roots", "policy", "roots")
-
     def __init__(
         self,
         roots: Sequence[Root],

@@ -286,8 +286,6 @@ WINDOWS = {
 def _reads_like_text(sample: bytes, name: str) -> bool:
     """Return True if the decoded text has nearly no control characters."""
     text = sample.decode(name, "replace")
-    if "\ufffd" not in text and text.replace("\n", "").replace("\r", "").replace("\t", "").isprintable():
-        return True  # the usual case, in a tenth of the time
     strange = sum([text.count(char) for char in _STRANGE.intersection(set(text))])
     return strange * STRANGE_ONE_IN <= len(text)
 

@@ -252,8 +252,6 @@ class Transcoder:
     A line feed always ends a character; some decoders would include it in an invalid sequence before it.
     """
 
-    __slots__ = ("_decoder", "_encoding", "replaced")
-
     def __init__(self, encoding: Encoding) -> None:
         self._encoding = encoding
         self._decoder = codecs.getincrementaldecoder(encoding.name)("eyespan-undecoded")
@@ -299,8 +297,6 @@ _COUNTED_BYTES = 1 << 16
 
 class CharCounter:
     """Counts the characters of a line of UTF-8 that arrives in pieces and is not stored."""
-
-    __slots__ = ("_decoder", "_ends_in_cr", "chars")
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")

@@ -92,8 +92,6 @@ class Indexer:
     The index comes from the cache on first use and is returned to it by `save`.
     """
 
-    __slots__ = ("_context", "_encoding", "_has_grown", "_index", "_source", "_started_ns", "is_broken")
-
     def __init__(self, source: Source, encoding: Encoding, context: CallContext) -> None:
         self._source = source
         self._encoding = encoding

@@ -12,6 +12,7 @@ import re
 import unicodedata  # noqa: F401  The parser loads it for names that are not ASCII, and the sandbox opens no files.
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 from eyespan.outline.model import Definition, Nesting, Outline, build_outline
@@ -65,18 +66,16 @@ def _parse(source: bytes | str) -> _ast.Module | None:
 # --- by the parser ----------------------------------------------------------------------------------------------------
 
 
+@dataclass(slots=True)
 class _Node:
     """A node that is still to be visited, with its surroundings."""
 
-    __slots__ = ("floor", "node", "parent", "scope")
-
-    def __init__(self, node: _ast.AST, parent: int, scope: Scope, floor: int) -> None:
-        self.node = node
-        self.parent = parent
-        """The index of the definition around it, or -1."""
-        self.scope = scope
-        self.floor = floor
-        """The last line of the statement before it."""
+    node: _ast.AST
+    parent: int
+    """The index of the definition around it, or -1."""
+    scope: Scope
+    floor: int
+    """The last line of the statement before it."""
 
 
 def _by_tree(tree: _ast.Module, text: str) -> Iterator[Definition]:

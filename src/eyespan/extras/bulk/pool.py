@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -26,13 +27,11 @@ MAX_CRASHES = 2
 """A file during whose reading a process ended this often is given up."""
 
 
+@dataclass(slots=True)
 class Kept:
     """The result of a file that need not be read: it takes its place among those that are."""
 
-    __slots__ = ("lines",)
-
-    def __init__(self, lines: list[bytes]) -> None:
-        self.lines = lines
+    lines: list[bytes]
 
 
 FoundOrKept = tuple[str, ReadError | Kept | None]

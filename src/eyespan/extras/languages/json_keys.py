@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from eyespan.extras.languages.line_numbers import LineNumbers
 from eyespan.outline.model import Definition, Outline, build_outline, ended, shortened
@@ -23,17 +24,15 @@ def scan(data: bytes, language: str) -> Outline:
     return build_outline(scanner.definitions, "shape", is_complete=scanner.is_complete)
 
 
+@dataclass(slots=True)
 class _Level:
     """One open object or array."""
 
-    __slots__ = ("count", "is_array", "key")
-
-    def __init__(self, is_array: bool, key: int) -> None:
-        self.is_array = is_array
-        self.key = key
-        """The index of the key whose value it is, or -1."""
-        self.count = 0
-        """The number of members so far."""
+    is_array: bool
+    key: int
+    """The index of the key whose value it is, or -1."""
+    count: int = 0
+    """The number of members so far."""
 
 
 class _JsonScanner:

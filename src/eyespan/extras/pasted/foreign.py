@@ -195,8 +195,8 @@ def translate_file(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]
             translated.append(f"{name} is a setting of the tool, not of a call")
         if role in ("ignored", "setting"):
             continue
-        if role == "lines" and name == "range" and _is_area(value):
-            role = "range"
+        if name == "range" and isinstance(value, str) and parse_ranges(value) is None and is_area(value):
+            role = "range"  # cells of a sheet, not lines
         if role == "pattern" and str(value).startswith("*"):
             role = "glob"  # no expression starts so
         if role in ("", "budget"):
@@ -311,11 +311,6 @@ def _number(value: Any, name: str) -> int:
 
 
 _ROLES = {"first": "first line", "last": "last line", "count": "number of lines"}
-
-
-def _is_area(value: Any) -> bool:
-    """Return True if a range names cells of a spreadsheet, not lines."""
-    return isinstance(value, str) and parse_ranges(value) is None and is_area(value)
 
 
 _bad = refusal("invalid_arguments")
