@@ -95,11 +95,11 @@ def _field(form: Any, annotation: Any) -> str:
     kind = pdfium.FPDFAnnot_GetFormFieldType(form, annotation)
     if kind in (-1, pdfium.FPDF_FORMFIELD_PUSHBUTTON):
         return ""
-    name = _wide(partial(pdfium.FPDFAnnot_GetFormFieldName, form, annotation))
-    label = _wide(partial(pdfium.FPDFAnnot_GetFormFieldAlternateName, form, annotation))
-    value = _wide(partial(pdfium.FPDFAnnot_GetFormFieldValue, form, annotation))
+    name = _string(partial(pdfium.FPDFAnnot_GetFormFieldName, form, annotation))
+    label = _string(partial(pdfium.FPDFAnnot_GetFormFieldAlternateName, form, annotation))
+    value = _string(partial(pdfium.FPDFAnnot_GetFormFieldValue, form, annotation))
     if kind in _BUTTONS:
-        export = _wide(partial(pdfium.FPDFAnnot_GetFormFieldExportValue, form, annotation))
+        export = _string(partial(pdfium.FPDFAnnot_GetFormFieldExportValue, form, annotation))
         is_checked = pdfium.FPDFAnnot_IsChecked(form, annotation)
         value = f"[x] {export or value}" if is_checked else f"[ ] {export}".rstrip()
     elif kind in _CHOICES:
@@ -114,7 +114,7 @@ def _chosen(form: Any, annotation: Any) -> list[str]:
     """Return the labels of the chosen options of a list."""
     count = min(MAX_ENTRIES, pdfium.FPDFAnnot_GetOptionCount(form, annotation))
     return [
-        _wide(partial(pdfium.FPDFAnnot_GetOptionLabel, form, annotation, at))
+        _string(partial(pdfium.FPDFAnnot_GetOptionLabel, form, annotation, at))
         for at in range(count)
         if pdfium.FPDFAnnot_IsOptionSelected(form, annotation, at)
     ]
@@ -125,7 +125,7 @@ def _link(document: pypdfium2.PdfDocument, annotation: Any, quotes: _Quotes) -> 
     action = pdfium.FPDFLink_GetAction(link) if link else None
     if not action or pdfium.FPDFAction_GetType(action) != pdfium.PDFACTION_URI:
         return ""
-    address = _narrow(partial(pdfium.FPDFAction_GetURIPath, document.raw, action))
+    address = _string(partial(pdfium.FPDFAction_GetURIPath, document.raw, action), "utf-8")
     label = quotes.text_under(annotation)
     # The address itself stands in the text.
     if not address or label == address:
@@ -134,10 +134,10 @@ def _link(document: pypdfium2.PdfDocument, annotation: Any, quotes: _Quotes) -> 
 
 
 def _note(annotation: Any, subtype: int, quotes: _Quotes) -> str:
-    contents = _string(annotation, b"Contents")
+    contents = _entry(annotation, b"Contents")
     if not contents and subtype != pdfium.FPDF_ANNOT_FILEATTACHMENT:
         return ""
-    author = _string(annotation, b"T")
+    author = _entry(annotation, b"T")
     marked = quotes.text_under(annotation) if subtype in _MARKS else ""
     head = _SUBTYPES.get(subtype, "link" if subtype == pdfium.FPDF_ANNOT_LINK else "drawing")
     if marked:
@@ -153,7 +153,7 @@ def _attached_name(annotation: Any) -> str:
     attachment = pdfium.FPDFAnnot_GetFileAttachment(annotation)
     if not attachment:
         return ""
-    return _wide(partial(pdfium.FPDFAttachment_GetName, attachment))
+    return _string(partial(pdfium.FPDFAttachment_GetName, attachment))
 
 
 class _Quotes:
@@ -227,7 +227,7 @@ def section_pages(entries: list[tuple[int, str, int]], name: str, total: int) ->
 
 def label(document: pypdfium2.PdfDocument, index: int) -> str:
     """Return the label of a page, counted from 0, as it is printed on it; "" if there is none."""
-    return shortened(_wide(partial(pdfium.FPDF_GetPageLabel, document.raw, index)), 40)
+    return shortened(_string(partial(pdfium.FPDF_GetPageLabel, document.raw, index)), 40)
 
 
 def attachments(document: pypdfium2.PdfDocument, limit: int) -> tuple[list[tuple[str, int]], int]:
@@ -242,7 +242,7 @@ def attachments(document: pypdfium2.PdfDocument, limit: int) -> tuple[list[tuple
         attachment = pdfium.FPDFDoc_GetAttachment(document.raw, index)
         if not attachment:
             continue
-        name = _wide(partial(pdfium.FPDFAttachment_GetName, attachment))
+        name = _string(partial(pdfium.FPDFAttachment_GetName, attachment))
         size = ctypes.c_ulong()
         is_known = time.process_time() < end and pdfium.FPDFAttachment_GetFile(attachment, None, 0, size)
         files.append((name or "unnamed", size.value if is_known else -1))
@@ -266,36 +266,20 @@ def lists(document: pypdfium2.PdfDocument) -> dict[str, Any]:
 # --- strings ---------------------------------------------------------------------------------------------------------
 
 
-def _string(annotation: Any, key: bytes) -> str:
-    return _wide(partial(pdfium.FPDFAnnot_GetStringValue, annotation, key))
+def _entry(annotation: Any, key: bytes) -> str:
+    return _string(partial(pdfium.FPDFAnnot_GetStringValue, annotation, key))
 
 
-def _wide(call: Callable[[Any, int], int]) -> str:
-    """Return a string that pdfium writes into a buffer of UTF-16, as one line."""
-    size = call(None, 0)
-    if size <= 2:
+def _string(call: Callable[[Any, int], int], encoding: str = "utf-16-le") -> str:
+    """Return a string that pdfium writes into a buffer, as one line."""
+    size, end = call(None, 0), len("\0".encode(encoding))
+    if size <= end:
         return ""
     if size > MAX_STRING_BYTES:
-        return _too_long(size // 2 - 1)
+        return f"({size // end - 1} characters, too long to be shown)"
     buffer = (ctypes.c_ushort * (size // 2 + 1))()
     call(buffer, size)
-    return _one_line(bytes(buffer)[: size - 2].decode("utf-16-le", "replace"))
-
-
-def _narrow(call: Callable[[Any, int], int]) -> str:
-    """Return a string that pdfium writes into a buffer of bytes, as one line."""
-    size = call(None, 0)
-    if size <= 1:
-        return ""
-    if size > MAX_STRING_BYTES:
-        return _too_long(size - 1)
-    buffer = ctypes.create_string_buffer(size)
-    call(buffer, size)
-    return _one_line(buffer.raw.split(b"\0", 1)[0].decode("utf-8", "replace"))
-
-
-def _too_long(chars: int) -> str:
-    return f"({chars} characters, too long to be shown)"
+    return _one_line(bytes(buffer)[: size - end].decode(encoding, "replace"))
 
 
 def _one_line(text: str) -> str:

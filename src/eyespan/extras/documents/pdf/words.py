@@ -280,8 +280,5 @@ def _row(words: list[Word], height: float, page: str) -> Row:
 
 def segment_of(words: list[Word], page: str) -> Segment:
     """Return words of a line, from left to right, as a segment."""
-    if len(words) == 1:
-        left, top, right, bottom, _, _ = words[0]
-        return Segment(left, top, right, bottom, words, page)
     lefts, tops, rights, bottoms, _, _ = zip(*words, strict=True)
     return Segment(lefts[0], min(tops), max(rights), max(bottoms), words, page)
