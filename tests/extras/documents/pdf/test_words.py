@@ -89,10 +89,3 @@ class TestRows:
         rows = pdf_words.rows_of([(0.0, 0.0, 9.0, 9.0, 0, 3)], "ab\ufffe")
 
         assert pdf_words.shown_words(rows[0][0].words, rows[0][0].page) == "ab-"
-
-
-@pytest.mark.parametrize(("start", "segments"), [(4, 1), (100, 2)])
-def test_a_narrow_strip_divides_words_that_the_layer_has_apart(start, segments):
-    words = [(50.0, 50.0, 70.0, 62.0, 0, 3), (77.0, 50.0, 97.0, 62.0, start, start + 3)]
-
-    assert [len(row) for row in pdf_words.rows_of(words, "a" * 200)] == [segments]

@@ -35,8 +35,6 @@ MAX_ROWS_BACK = 6
 """A word belongs to one of the last so many rows, or starts a new one."""
 WIDE_GAP = 0.95
 """A wider gap than this share of the line's height separates two segments."""
-NARROW_GAP, MAX_APART = 0.45, 40
-"""A gap of this share separates two words that are so many characters apart in the text layer."""
 MAX_RAISED = 3
 _WORD = re.compile(r"[^ \t\r\n\x0b\x0c\xa0\0]+")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
@@ -260,20 +258,17 @@ def _twice_the_middle(group: tuple[tuple[float, float], list[Word]]) -> float:
 
 
 def _row(words: list[Word], height: float, page: str) -> Row:
-    wide, narrow = WIDE_GAP * min(height, 30) + 0.5, NARROW_GAP * height
+    wide = WIDE_GAP * min(height, 30) + 0.5
     words.sort()  # by the left edge, and the same whatever the order of the text layer
     begin = 0
     right = words[0][2]
     row: Row = []
-    last = words[0][5]
-    for at, (left, _, edge, _, start, end) in enumerate(words):
-        # Words that are far from each other in the text layer belong to two columns, also if the strip is narrow.
-        if left - right >= wide or (left - right >= narrow and not -1 < start - last < MAX_APART):
+    for at, (left, _, edge, _, _, _) in enumerate(words):
+        if left - right >= wide:
             row.append(segment_of(words[begin:at], page))
             begin, right = at, edge
         elif edge > right:
             right = edge
-        last = end
     row.append(segment_of(words[begin:] if begin else words, page))
     return row
 
