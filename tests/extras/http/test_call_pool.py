@@ -93,11 +93,11 @@ def test_a_long_call_delays_no_other():
 @pytest.mark.parametrize("max_running", [1, 3])
 def test_no_more_than_the_limit_run_at_once_and_the_rest_wait(max_running):
     async def talk():
-        desk = Desk(max_running)
+        desk = Desk(max_running, max_share=10)  # the share of their caller would limit them as well
         futures = [desk.start(f"first {n}", "wait")[1] for n in range(max_running)]
         await until(lambda: len(desk.session.ran) == max_running)
         late = [desk.start(f"late {n}")[1] for n in range(4)]
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.02)
         before = list(desk.session.ran)
         desk.session.gate.set()
         for future in [*futures, *late]:
