@@ -9,7 +9,7 @@ import pytest
 
 from eyespan import Workspace
 from eyespan.cli.main import main
-from eyespan.extras.documents.pdf import layout
+from eyespan.extras.documents.pdf import layout, structure
 from tests.readers.pdf_files import pages, words
 
 PROSE = (
@@ -151,6 +151,7 @@ class TestHeadings:
             "The sum = of all boxes",
             "Ui > T",
             "Ann Keeper*ab and Bob Stone",
+            "From ____ to the end",
         ],
     )
     def test_other_bold_lines_are_no_heading(self, tmp_path, text):
@@ -166,6 +167,76 @@ class TestHeadings:
         text = page_text(tmp_path, f"{content} {words((72, 200, '1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16'))}")
 
         assert [line for line in text if line[0] == "#"] == []
+
+    @pytest.mark.parametrize("others", [18, 3])
+    def test_labels_of_a_form_are_no_headings(self, tmp_path, others):
+        """The title is larger; the same labels on a page with more sentences are headings."""
+        cells = [(72, 650 - 24 * at, f"cell {at}") for at in range(others)]
+        labels = [(72, 662 - 96 * at, name) for at, name in enumerate(("Client", "Country"))]
+        content = f"{words((72, 760, 'Invoice'), size=18)} {bold(*labels)} {words(*lines(*PROSE[:2], top=730), *cells)}"
+
+        text = page_text(tmp_path, content, more=BOLD, fonts="/F2 4 0 R")
+
+        titles = ["# Invoice"] if others == 18 else ["# Invoice", "## Client", "## Country"]
+        assert [line for line in text if line[0] == "#"] == titles
+
+    def test_names_of_a_list_are_no_headings(self, tmp_path):
+        names = [
+            bold((72, 700 - 40 * at, f"Keeper {name}")) + " " + words((72, 688 - 40 * at, PROSE[0]))
+            for at, name in enumerate(("Ann", "Bob", "Cid", "Dan"))
+        ]
+        content = " ".join([words((72, 760, "Keepers"), size=18), words(*lines(*PROSE[:2], top=740)), *names])
+
+        text = page_text(tmp_path, content, more=BOLD, fonts="/F2 4 0 R")
+
+        assert [line for line in text if line[0] == "#"] == ["# Keepers"]
+
+    @pytest.mark.parametrize(
+        ("begin", "end", "titles"), [("", "", ["箱の概要", "箱の請求"]), ("", "。", []), ("表 1 ", "", [])]
+    )
+    def test_chinese_and_japanese_lines_are_sentences(self, begin, end, titles):
+        """Letters without spaces between words are a sentence if they are many; its end and captions are no title."""
+        found = [
+            structure.Line(text, 72, top, 300, top + 10, 10, is_bold)
+            for top, text, is_bold in [
+                (100, f"{begin}箱の概要{end}", True),
+                (120, "倉庫番は毎月一日にすべての箱を数えます", False),
+                (160, f"{begin}箱の請求{end}", True),
+                (180, "だれも読まない帳簿に数を書き入れます", False),
+            ]
+        ]
+
+        assert [line.text for line in structure._headings(found, 10)] == titles
+
+    @pytest.mark.parametrize(
+        ("text", "after", "is_heading"),
+        [
+            ("Boxes and Keepers", "is the name of a book that nobody of us reads.", False),
+            ("Boxes and Keepers", "It is the name of a book that nobody of us reads.", True),
+            ("2 Boxes and Keepers", "eyespan is the name of a tool that reads all of it.", True),
+            ("Boxes", "count(a, b) is the number of all of the boxes here", True),
+        ],
+    )
+    def test_bold_words_of_a_sentence_are_no_heading(self, tmp_path, text, after, is_heading):
+        content = f"{words(*lines(*PROSE, top=780))} {bold((72, 740, text))} {words(*lines(after, *PROSE, top=728))}"
+
+        shown = page_text(tmp_path, content, more=BOLD, fonts="/F2 4 0 R")
+
+        assert (f"# {text}" in shown) == is_heading
+
+    @pytest.mark.parametrize(
+        ("text", "size", "is_heading"),
+        [
+            ("Please write to the keeper.", 13, False),
+            ("CHAPTER I.", 13, True),
+            ("The boxes of Phoenix paludosa Roxb.", 18, True),
+            ("The boxes:", 13, True),
+        ],
+    )
+    def test_a_sentence_in_large_letters_is_no_heading(self, tmp_path, text, size, is_heading):
+        content = f"{words((72, 740, text), size=size)} {words(*lines(*PROSE))}"
+
+        assert (f"# {text}" in page_text(tmp_path, content)) == is_heading
 
     @pytest.mark.parametrize(
         "name", ["Helvetica-Bold", "SFBX1000", "CMSSBX10", "AdvOT3b30f6db.B", "NimbusRomNo9L-MediItal"]

@@ -29,6 +29,9 @@ WIDE_HEADING_GAP = 1.6
 """A line with a gap of so many times its height is no heading."""
 NUMBER_GAP = 3.0
 """The most gap between the number of a heading and its title, in heights."""
+LEAST_PROSE, LARGE_LABEL, MOST_HEADINGS, LARGE_SENTENCE = 0.15, 1.3, 0.4, 1.5
+"""A page with a smaller share of sentences and tables among its lines is a form: text up to this size may be labels.
+With a larger share of headings it is a slide or a list. A smaller text with a full stop at its end is no heading."""
 MAX_LABEL_CHARS = 20
 """A shorter text beside a line is a cell or a label, and so is the line, unless longer text follows."""
 LEAST_WORDS = 4
@@ -49,7 +52,7 @@ _BULLET = re.compile(r"[•▪■●◦‣∙·►➢\uf0b7\uf0a7]\s*")
 _ITEM = re.compile(r"[•▪■●◦‣∙·►➢\uf0b7\uf0a7–-]\s|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]\s|\[\d{1,3}\]")
 _CAPTION = re.compile(
     r"(?i)(?:Table|Tab|Figure|Fig|Exhibit|Chart)s?\b[\s.]*(?:\d|[A-Z](?![a-z]))"
-    r"|(?:Source|Note)s?\s?[:.]|(?:Grand )?Totals?\b"
+    r"|(?:Source|Note)s?\s?[:.]|(?:Grand )?Totals?\b|[表图圖図]\s?\d"
 )
 _NUMBERING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*\.?|[A-Z]\.(?:\d{1,2}\.?)*|[IVX]{1,5}\.)\s+(?=\S|$)")
 _WORD = re.compile(r"[^\W\d_]{3}|[^\W\d_\x00-\u2fff]{2}")
@@ -57,10 +60,12 @@ _SECTION = re.compile(r"(?:[IVX]{1,5}|\d{1,2})\.\s+[A-Z]{4}[A-Z ,:&'’-]*")
 _DATE = re.compile(r"(?:\w+, )?(?:[^\W\d]{3,10}\.?(?: \d{1,2})?,? \d{4}|\d{1,2}\.? \w{3,10} \d{4})")
 _NO_TITLE = re.compile(
     r"\^.*\^|\w\^[a-z]|\[\d|[=\u00b7\U0001d400-\U0001d7ff]|\($|[^\W\d_] [A-Z]\. [A-Z]|[a-z], [A-Z]\.|\*(?!$)|@|://"
+    r"|\ufffd|\.{4}|_{3}|…{2}|。"
 )
-"""Names of authors with notes or initials, addresses, formulas, code."""
+"""Names of authors with notes or initials, addresses, formulas, code, unreadable letters, blanks, sentences."""
 _WITH_PAGE = re.compile(r"\d{2,3} [^\W\d]|.*[^\W\d] \d{2,3}$")
-_SENTENCE = re.compile(r"(?:[^\W\d_]{2,}\W+){5}")
+_SENTENCE = re.compile(r"(?:[^\W\d_]{2,}\W+){5}|[^\W\d_\x00-\u2fff]{12}")
+_GOES_ON = re.compile(r"[a-zß-ÿа-я]{2,}[\s,;-]")
 _ABSTRACT = re.compile(r"(?i)(?:1\.? |I\. )?(?:abstract|summary|introduction|keywords|r[ée]sum[ée]|zusammenfassung)\b")
 _ENTRY = re.compile(r"\s(?:\d+|[ivxl]+)$")
 _LEADER = re.compile(r"(?:\.\s*){2,}|\s\.(?=\s|$)")
@@ -303,12 +308,12 @@ def _headings(lines: list[Line], body: float) -> list[Line]:
         text = " ".join([one.text for one in group])
         is_short = end - at <= MAX_HEADING_LINES and len(text) <= MAX_HEADING_CHARS
         is_large = line.height >= LARGE * body
-        # Bold letters above a table are names of columns, and nothing follows a footer.
+        # Bold letters above a table are names of columns, in a sentence a part of it; nothing follows a footer.
         is_footer = after is None and before is not None and line.top > before.bottom
-        is_head = not is_footer and (is_large or after is None or after.table is None)
-        if not edges.isdisjoint((line.top, line.bottom)) and _WITH_PAGE.match(text):
-            is_head = False  # a running header with the number of its page
-        if is_short and is_head and _stands_alone(group, before, after, lines) and _is_title(text, is_large):
+        is_running = not edges.isdisjoint((line.top, line.bottom)) and _WITH_PAGE.match(text)
+        is_part = after and (after.table or (_GOES_ON.match(after.text) and not _NUMBERING.match(text)))
+        is_head = not is_footer and not is_running and (is_large or not is_part)
+        if is_short and is_head and _stands_alone(group, before, after, lines) and _is_title(text, line.height / body):
             line.text, line.bottom, line.level = text, group[-1].bottom, 1
             del lines[at + 1 : end]
             found.append(line)
@@ -323,14 +328,13 @@ def _headings(lines: list[Line], body: float) -> list[Line]:
     for key, line in zip(keys, found, strict=True):
         line.level = int(counts[key] == 1)
     found = [line for line in found if line.level]
-    has_text = any(line.table or (not line.level and _SENTENCE.search(line.text)) for line in lines)
-    if len(found) > 1 and (not has_text or (len(found) > 3 and len(found) * 2 > len(lines))):  # a slide or a drawing
-        largest = max([line.height for line in found])
-        for line in found:
-            line.level = int(line.height > 0.97 * largest)
-    if not has_text and sum([line.level for line in found]) > 1:
-        for line in found:
-            line.level = 0
+    prose = sum([1 for line in lines if line.table or (not line.level and _SENTENCE.search(line.text))])
+    heights = sorted([line.height for line in found])
+    least = LARGE_LABEL * body if prose < LEAST_PROSE * len(lines) else 0  # a form
+    if (len(found) > 1 and not prose) or len(found) > max(3, MOST_HEADINGS * len(lines)):  # a slide or a drawing
+        least = 0.97 * heights[-1] if prose else heights[-2] / 0.97
+    for line in found if len(found) > 1 else []:
+        line.level = int(line.height > least)
     return [line for line in found if line.level]
 
 
@@ -385,18 +389,16 @@ def _stands_alone(group: list[Line], before: Line | None, after: Line | None, pa
     return is_larger or first.top - before.bottom > 0.2 * first.height or (before.is_bold != first.is_bold)
 
 
-def _is_title(text: str, is_large: bool) -> bool:
+def _is_title(text: str, size: float) -> bool:
     """Return True if a text can be a heading: a few words that are no sentence, number or item of a list."""
     words = text.split()
     letters = sum(map(str.isalpha, text))
     if len(words) > MAX_HEADING_WORDS or not _WORD.search(text) or letters * 2 < len(text) - len(words):
         return False
     is_odd = text[-1] in ",;=" or text[0].islower() or not (text[0].isalnum() or text[0] in '“"¿¡«')
-    if is_odd or _CAPTION.match(text) or _BULLET.match(text):
+    if is_odd or _CAPTION.match(text) or _NO_TITLE.search(text) or _DATE.fullmatch(text):
         return False
-    if _NO_TITLE.search(text) or _DATE.fullmatch(text):
-        return False
-    return is_large or not text.endswith((".", ":"))
+    return text[-1] not in ".:" or size >= (LARGE if text[-1] == ":" or text.isupper() else LARGE_SENTENCE)
 
 
 def _set_levels(headings: list[Line], body: float) -> None:
