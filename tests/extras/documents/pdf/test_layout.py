@@ -169,6 +169,11 @@ class TestTables:
 
         assert [line.strip() for line in text.split("\n")[2:]] == markdown(CELLS).split("\n")
 
+    def test_letters_of_a_negative_size_stand_upright_if_they_are_turned(self, tmp_path):
+        content = words(*placed(CELLS), size=-10).replace("1 0 0 1", "-1 0 0 -1")
+
+        assert shown(tmp_path, content) == markdown(CELLS)
+
     def test_rotated_letters_are_no_cells_of_a_table(self, tmp_path):
         rotated = " ".join([f"0 1 -1 0 {60 + 50 * at} 720 Tm (a wide b) Tj" for at in (2, 5)])
 

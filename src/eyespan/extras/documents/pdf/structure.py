@@ -289,10 +289,8 @@ def _is_marginal(line: Line, body: float, is_near: bool) -> bool:
 def _headings(lines: list[Line], body: float) -> list[Line]:
     """Return the headings of a page; those of several lines as one."""
     found: list[Line] = []
-    edges = {
-        min([line.top for line in lines if line.height], default=0),
-        max([line.bottom for line in lines], default=0),
-    }
+    upper = min([line.top for line in lines if line.height], default=0)
+    lower = max([line.bottom for line in lines], default=0)
     at = 0
     while at < len(lines):
         line = lines[at]
@@ -310,7 +308,7 @@ def _headings(lines: list[Line], body: float) -> list[Line]:
         is_large = line.height >= LARGE * body
         # Bold letters above a table are names of columns, in a sentence a part of it; nothing follows a footer.
         is_footer = after is None and before is not None and line.top > before.bottom
-        is_running = not edges.isdisjoint((line.top, line.bottom)) and _WITH_PAGE.match(text)
+        is_running = (line.top == upper or line.bottom == lower) and _WITH_PAGE.match(text)
         is_part = after and (after.table or (_GOES_ON.match(after.text) and not _NUMBERING.match(text)))
         is_head = not is_footer and not is_running and (is_large or not is_part)
         if is_short and is_head and _stands_alone(group, before, after, lines) and _is_title(text, line.height / body):

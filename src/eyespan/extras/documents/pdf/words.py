@@ -58,6 +58,7 @@ def plain_call(function: Any, result: Any, *parameters: Any) -> Any:
 _ADDRESS, _INT = ctypes.c_void_p, ctypes.c_int
 _loose_box = plain_call(pdfium.FPDFText_GetLooseCharBox, _INT, _ADDRESS, _INT, _ADDRESS)
 _angle = plain_call(pdfium.FPDFText_GetCharAngle, ctypes.c_float, _ADDRESS, _INT)
+_font_size = plain_call(pdfium.FPDFText_GetFontSize, ctypes.c_double, _ADDRESS, _INT)
 
 
 def is_right_to_left(text: str) -> bool:
@@ -152,7 +153,8 @@ class Boxes:
     def _quarter(self, index: int) -> int:
         """Return how many quarters of a turn make a character upright."""
         angle: float = _angle(self._layer, index)
-        return -round(angle * 2 / math.pi) % 4
+        size: float = _font_size(self._layer, index)  # a negative one turns letters, too
+        return (2 * (size < 0) - round(angle * 2 / math.pi)) % 4
 
     def is_rotated(self, index: int) -> bool:
         """Return True for a character that does not stand as most do."""
