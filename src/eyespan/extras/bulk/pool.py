@@ -14,7 +14,7 @@ from eyespan.errors import ReadError
 from eyespan.extras.bulk.reading import MAX_BYTES, Options, failure, read_file, valid_record
 from eyespan.extras.bulk.record import Record
 from eyespan.extras.bulk.walk import find_files
-from eyespan.extras.bulk.worker import REMOTE_THREADS, BulkWorker, Ended
+from eyespan.extras.bulk.worker import FILES_AT_ONCE, BulkWorker, Ended
 
 if TYPE_CHECKING:
     from eyespan.workspace import Workspace
@@ -85,12 +85,12 @@ def read_found(
 ) -> Iterator[list[Record] | Kept]:
     """Yield the records of each file that a walk has found; what is kept is passed on.
 
-    A store answers many requests at a time as fast as one, so each process reads several objects at a time.
+    A process gets several files with each message. Of a store it reads them at the same time, since that takes as long
+    as to read one.
     """
-    at_once = REMOTE_THREADS if any(root.is_remote for root in workspace.roots) else 1
     if workers:
-        return _in_pool(_WorkerPool(workspace, workers), found, options, ordered, max_in_flight, at_once)
-    if at_once > 1:
+        return _in_pool(_WorkerPool(workspace, workers), found, options, ordered, max_in_flight, FILES_AT_ONCE)
+    if any(root.is_remote for root in workspace.roots):
         return _in_pool(_ThreadPool(workspace), found, options, True, max_in_flight, 1)
     return (read_file(workspace, path, options) if known is None else _result(path, known) for path, known in found)
 
@@ -116,7 +116,7 @@ class _ThreadPool:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self.threads = ThreadPoolExecutor(REMOTE_THREADS)
+        self.threads = ThreadPoolExecutor(FILES_AT_ONCE)
 
     def read(self, paths: list[str], options: Options) -> Iterator[list[Record]]:
         return (read_file(self._workspace, path, options) for path in paths)

@@ -20,8 +20,8 @@ from eyespan.extras.bulk.reading import Options, read_file
 from eyespan.extras.bulk.record import Record
 from eyespan.worker import launch
 
-REMOTE_THREADS = 8
-"""The objects of a store that one process reads at a time."""
+FILES_AT_ONCE = 8
+"""The files of one message, and the objects of a store that one process reads at a time."""
 _CODE = "import sys; sys.path[:] = sys.argv[1:]; from eyespan.extras.bulk.worker import main; main()"
 
 
@@ -95,11 +95,12 @@ def main() -> None:
         except Exception as error:
             reason = in_plain_words(error)
         pickle.dump(reason, answers)
-        with ThreadPoolExecutor(REMOTE_THREADS) as threads:
+        with ThreadPoolExecutor(FILES_AT_ONCE) as threads:
             while reason is None:
                 answers.flush()
                 paths, options = pickle.load(sys.stdin.buffer)
-                pickle.dump(list(threads.map(partial(read_file, workspace, options=options), paths)), answers)
+                each = threads.map if any(root.is_remote for root in workspace.roots) else map
+                pickle.dump(list(each(partial(read_file, workspace, options=options), paths)), answers)
     except EOFError:
         pass  # the caller needs no more, or has ended
     except BrokenPipeError:
