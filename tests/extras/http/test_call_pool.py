@@ -260,6 +260,7 @@ def test_a_call_whose_thread_never_begins_is_refused_and_gives_its_place_back(ac
     async def talk():
         desk = Desk(1)
         monkeypatch.setattr(call_pool, "start_new_thread", start)
+        monkeypatch.setattr(CallPool, "_finish_and_rest", CallPool._finish)  # no thread is kept
         _, first = desk.start("first", act)
         await until(lambda: len(begun) == 1 + (act == "block"))
         desk.calls.expire(asyncio.get_running_loop().time() + call_pool.BUSY_SECONDS + 1)
@@ -269,6 +270,27 @@ def test_a_call_whose_thread_never_begins_is_refused_and_gives_its_place_back(ac
         return code, second, desk.running(), (desk.calls._slow, desk.calls._placed, desk.calls._unstarted)
 
     assert asyncio.run(talk()) == (mcp_names.BUSY, "second", "eyespan_calls_running 0", (0, {}, {}))
+
+
+def test_a_thread_stays_for_the_next_call_and_too_many_end(monkeypatch):
+    begun = []
+    real = call_pool.start_new_thread
+    monkeypatch.setattr(call_pool, "start_new_thread", lambda *given: (begun.append(given), real(*given)))
+
+    async def talk():
+        desk = Desk(2)
+        for n in range(9):
+            await ended(desk.start(f"quick {n}")[1])
+        one_by_one = len(begun)
+        blocked = [desk.start(f"blocked {n}", "block")[1] for n in range(6)]
+        for future in blocked:
+            await ended(future)
+        return one_by_one, desk.calls._idle, desk.running()
+
+    one_by_one, idle, running = asyncio.run(talk())
+
+    assert (one_by_one, running) == (1, "eyespan_calls_running 0")
+    assert 1 <= idle <= 2
 
 
 def test_slow_calls_do_not_hold_all_places():

@@ -1,6 +1,6 @@
 """Reads in threads: at most `--calls` at once, others wait; the event loop never waits for a file.
 
-Every read runs in a thread of its own, since a large file would keep all other connections waiting. A read that may
+Every read has a thread to itself, since a large file would keep all other connections waiting. A read that may
 wait for a file system gives its place to another, so such reads do not delay others; the guard limits their number
 (`guard.blocking`). A read that takes long, such as that of a PDF, gives its place up as well. Calls that wait get
 places in the order in which they came.
@@ -13,6 +13,7 @@ from _thread import start_new_thread
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
@@ -89,6 +90,10 @@ class CallPool:
         """Calls that have given their place up, and still run."""
         self._unstarted: dict[PendingCall, None] = {}
         """Calls whose thread has not begun. One that gets no memory ends before its first line, and nothing tells."""
+        self._idle = 0
+        """Threads that wait for a call: to start one takes as long as a small read."""
+        self._calls: SimpleQueue[PendingCall | None] = SimpleQueue()
+        """What idle threads take; one that takes None ends."""
 
     def start(self, call: PendingCall) -> None:
         """Run a call in a thread, or let it wait for one."""
@@ -131,6 +136,10 @@ class CallPool:
         """Run a call in a thread of its own. Returns False if the system has none left."""
         call.runs_since = self._loop.time()
         self._unstarted[call] = None
+        if self._idle:
+            self._idle -= 1
+            self._calls.put(call)
+            return True
         try:
             start_new_thread(self._run, (call,))
         except RuntimeError:
@@ -142,16 +151,28 @@ class CallPool:
         shares = self._running_of
         return next((call for call in self._waiting if shares[call.session.caller] < self._max_share), None)
 
-    def _run(self, call: PendingCall) -> None:
-        if self._unstarted.pop(call, self) is self:
-            return  # it was given up
-        call.start = time.perf_counter()
-        try:
-            if not call.context.cancelled:
-                _compute(call)
-        finally:  # without memory not even the error has an answer
-            with suppress(RuntimeError):  # the loop has ended, and with it the process
-                self._loop.call_soon_threadsafe(self._finish, call)
+    def _run(self, call: PendingCall | None) -> None:
+        """Run calls in this thread, until it is not needed any more."""
+        while call is not None:
+            if self._unstarted.pop(call, self) is not self:  # else it was given up
+                call.start = time.perf_counter()
+                finish = self._finish
+                try:
+                    if not call.context.cancelled:
+                        _compute(call)
+                    finish = self._finish_and_rest
+                finally:  # without memory not even the error has an answer
+                    with suppress(RuntimeError):  # the loop has ended, and with it the process
+                        self._loop.call_soon_threadsafe(finish, call)
+            call = None  # an idle thread holds nothing
+            call = self._calls.get()
+
+    def _finish_and_rest(self, call: PendingCall) -> None:
+        if self._idle < self._max_running:
+            self._idle += 1
+        else:
+            self._calls.put(None)
+        self._finish(call)
 
     def _finish(self, call: PendingCall) -> None:
         if call.is_pooled:
