@@ -41,7 +41,7 @@ class BulkWorker:
                 stdout=subprocess.PIPE,
                 start_new_session=True,  # a Ctrl-C in the terminal is for the caller alone
             )
-            reason = self._exchange(workspace)
+            (reason,) = self._exchange(workspace, 1)
             if reason is None:
                 return
             self.end()
@@ -53,17 +53,16 @@ class BulkWorker:
 
     def read(self, paths: list[str], options: Options) -> list[list[Record]]:
         """Return the records of each file. Raises: Ended."""
-        records: list[list[Record]] = self._exchange(pickle.dumps((paths, options)))
-        return records
+        return self._exchange(pickle.dumps((paths, options)), len(paths))
 
-    def _exchange(self, data: bytes) -> Any:
-        """Send pickled values and return the answer. Raises: Ended."""
+    def _exchange(self, data: bytes, count: int) -> list[Any]:
+        """Send pickled values and return so many answers. Raises: Ended."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
             self._process.stdin.write(data)
             self._process.stdin.flush()
-            return pickle.load(self._process.stdout)
+            return [pickle.load(self._process.stdout) for _ in range(count)]
         except (EOFError, OSError, pickle.UnpicklingError):
             self.end()
             raise Ended from None
@@ -100,7 +99,8 @@ def main() -> None:
                 answers.flush()
                 paths, options = pickle.load(sys.stdin.buffer)
                 each = threads.map if any(root.is_remote for root in workspace.roots) else map
-                pickle.dump(list(each(partial(read_file, workspace, options=options), paths)), answers)
+                for records in each(partial(read_file, workspace, options=options), paths):
+                    pickle.dump(records, answers)  # one by one: of local files this process holds the records of one
     except EOFError:
         pass  # the caller needs no more, or has ended
     except BrokenPipeError:
