@@ -280,7 +280,7 @@ def _cost(piece: str) -> int:
 def load_weights() -> memoryview:
     """Return the fitted weights, one signed byte each."""
     path = os.path.join(os.path.dirname(__file__), "token_weights.bin")
-    data = zlib.decompress(__loader__.get_data(path))  # type: ignore[name-defined]
+    data = zlib.decompress(__loader__.get_data(path))  # type: ignore[name-defined]  # of every module
     if len(data) != SIZE:
         raise ValueError("token_weights.bin does not match this version")
     return memoryview(data).cast("b")

@@ -67,7 +67,7 @@ class Workspace:
         backend: str = "auto",
         deadline_seconds: float | None = DEADLINE_SECONDS,
         ignore: bool = True,
-        map: Mapping[str, str] | None = None,  # noqa: A002
+        map: Mapping[str, str] | None = None,  # noqa: A002  the public name
     ) -> None:
         if not roots:
             raise ValueError("a workspace needs at least one root")
@@ -114,7 +114,7 @@ class Workspace:
         backend: str = "auto",
         deadline_seconds: float | None = DEADLINE_SECONDS,
         ignore: bool = True,
-        map: Mapping[str, str] | None = None,  # noqa: A002
+        map: Mapping[str, str] | None = None,  # noqa: A002  the public name
     ) -> Workspace:
         """Return the workspace that a configuration file describes, as `eyespan call` and `eyespan serve` open it.
 

@@ -353,7 +353,7 @@ def _upright(
         _reduce_on_load(image, target)
     _check_pixels(image.size, _most_pixels(image))
     # Only images of this format have tags, which the types do not show.
-    if image.format == "TIFF" and image.tag_v2.get(259) == _WEBP_IN_TIFF:  # type: ignore[attr-defined]
+    if image.format == "TIFF" and image.tag_v2.get(259) == _WEBP_IN_TIFF:  # type: ignore[attr-defined]  # see above
         image = _joined_strips(image)
     else:
         image.load()

@@ -71,6 +71,7 @@ def _remembering(dialect: Dialect) -> Native:
     return dialect
 
 
+# `hash` is the public name of the argument.
 def check_edit(path: str, lines: str, hash: str, *, root: str = ".") -> Literal["ok", "changed", "unseen"]:  # noqa: A002
     """Compare the lines that an edit replaces with the part of the file that the editor has seen.
 

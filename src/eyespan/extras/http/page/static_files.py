@@ -29,5 +29,6 @@ def load(name: str) -> bytes:
     assert __spec__ is not None
     loader = __spec__.loader
     assert loader is not None
+    # Every loader of files has this method, which its type does not name.
     data: bytes = loader.get_data(os.path.join(os.path.dirname(__file__), "static", name))  # type: ignore[attr-defined]
     return data
