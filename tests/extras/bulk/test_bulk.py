@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -521,3 +522,21 @@ def test_the_walk_of_a_dataset_is_divided_by_directories(tree, workspace):
 
     assert sorted([row[0] for row in rows]) == sorted(paths(workspace, "."))
     assert _shards(workspace, ["*.txt"]) == ["*.txt"]
+
+
+def test_a_process_sends_the_records_of_a_local_file_before_it_reads_the_next(tree):
+    """It would otherwise hold the records of eight files."""
+    code = """
+import pickle, sys
+from eyespan.extras.bulk import worker
+events, dump = [], pickle.dump
+worker.read_file = lambda workspace, path, options: events.append(f"read {path}") or [path]
+pickle.dump = lambda value, file: (value and events.append(f"sent {value[0]}"), dump(value, file))
+worker.main()
+print(*events, sep=", ", file=sys.stderr)
+"""
+    with Workspace(tree) as workspace:
+        sent = pickle.dumps(workspace) + pickle.dumps((["a", "b"], None))
+    done = subprocess.run([sys.executable, "-c", code], input=sent, capture_output=True)
+
+    assert done.stderr.decode() == "read a, sent a, read b, sent b\n"
