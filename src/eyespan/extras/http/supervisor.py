@@ -44,12 +44,10 @@ class Supervisor:
             self._stop()
         while self._workers:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, status = os.wait()
             except ChildProcessError:
                 break
             if pid not in self._workers:
-                # Not a wait without end: a signal that arrives just before it is handled after it.
-                time.sleep(0.2)
                 continue
             row, started = self._workers.pop(pid)
             self._setup.metrics.leave_row(row)
