@@ -6,12 +6,14 @@ import asyncio
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.server.clients import HttpServer
+from tests.server.clients import TOKEN, HttpServer
 
 from .sdk import connect
 
@@ -60,6 +62,35 @@ def test_killing_a_worker_causes_no_wrong_answer(place, mode, calls):
     assert len(alive) == 2
     assert "eyespan_workers 2" in metrics
     assert status == 0
+
+
+LATE_SIGNAL = """
+import os, signal, sys, threading
+from eyespan.cli import run
+
+wait = signal.sigwait
+
+def interrupted_wait(numbers):
+    is_held = set(numbers) <= signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    print(is_held, threading.active_count(), flush=True)
+    signal.sigwait = wait
+    os.kill(os.getpid(), signal.SIGTERM)
+    return wait(numbers)
+
+signal.sigwait = interrupted_wait
+sys.argv = ["eyespan", "serve", "--root", sys.argv[1], "--http", "127.0.0.1:0", "--workers", "2"]
+run()
+"""
+
+
+def test_a_signal_right_before_a_wait_of_the_supervisor_ends_it(place):
+    """Python would handle it after the wait, and the wait ends with a worker, which may be never."""
+    command = [sys.executable, "-c", LATE_SIGNAL, str(place)]
+    made = subprocess.run(command, env={**os.environ, "EYESPAN_TOKEN": TOKEN}, capture_output=True, timeout=60)
+
+    # Signals are held until they are waited for, and there is no other thread that would take them.
+    assert made.stdout == b"True 1\n"
+    assert made.returncode == 0
 
 
 def test_workers_end_with_their_supervisor(place):

@@ -152,11 +152,8 @@ def _keep(options: HttpOptions, shared: SharedSecrets, log: Log, control_fd: int
                 if not is_start:
                     log.write("reload", "tokens and certificates were read again", ok=True)
             except (InvalidOptions, OSError) as error:
-                log.write(
-                    "reload",
-                    f"not reloaded, the old tokens and certificates stay in force: {in_plain_words(error)}",
-                    ok=False,
-                )
+                refusal = f"not reloaded, the old tokens and certificates stay in force: {in_plain_words(error)}"
+                log.write("reload", refusal, ok=False)
         ready, _, _ = select.select([control_fd], [], [], 1.0)
         is_asked = bool(ready)
         if ready and not os.read(control_fd, 4096):

@@ -13,7 +13,7 @@ from eyespan.extras.http.http_worker import StopSignals, WorkerSetup, run_worker
 MAX_QUICK_EXITS = 5
 """Give up after this many workers in a row that ended within QUICK_SECONDS of their start."""
 QUICK_SECONDS = 1.0
-HANDLED = [getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)]
+HANDLED = [getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGCHLD") if hasattr(signal, name)]
 
 
 class Supervisor:
@@ -32,8 +32,11 @@ class Supervisor:
 
     def run(self) -> int:
         """Run until all workers have ended. Returns the exit status."""
+        # Signals wait until this process asks for the next one: none arrives between a look and a wait for the next.
+        signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
+        signal.signal(signal.SIGCHLD, self._replace_ended)
         # Objects that exist are left out of garbage collections, which would copy the memory that workers share.
         gc.collect()
         gc.freeze()
@@ -43,13 +46,20 @@ class Supervisor:
         if self._signals.has_arrived:
             self._stop()
         while self._workers:
-            try:
-                pid, status = os.wait()
-            except ChildProcessError:
-                break
-            if pid not in self._workers:
+            arrived = signal.sigwait(HANDLED)
+            handler = signal.getsignal(arrived)
+            if callable(handler):
+                handler(arrived, None)
+        if self._setup.keeper is not None:
+            self._setup.keeper.close()
+        return 1 if self._quick_exits >= MAX_QUICK_EXITS else 0
+
+    def _replace_ended(self, *_: object) -> None:
+        for pid, (row, started) in list(self._workers.items()):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if not ended:
                 continue
-            row, started = self._workers.pop(pid)
+            del self._workers[pid]
             self._setup.metrics.leave_row(row)
             if self._stopping:
                 continue
@@ -59,26 +69,21 @@ class Supervisor:
             if self._quick_exits >= MAX_QUICK_EXITS:
                 log.write("worker", "workers end right after their start; giving up")
                 self._stop()
-                continue
-            self._start(row)
-        if self._setup.keeper is not None:
-            self._setup.keeper.close()
-        return 1 if self._quick_exits >= MAX_QUICK_EXITS else 0
+            else:
+                self._start(row)
 
     def _start(self, row: int) -> None:
-        # Signals wait until both processes have their handlers: the worker for itself, this one with the worker's id.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
         pid = os.fork()
         if pid:
             self._workers[pid] = (row, time.monotonic())
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             return
         status = 1
         try:
             os.close(self._alive[1])
             signals = StopSignals()
             signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the supervisor reloads for all
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
             for each in (self._setup.keeper, self._setup.notifier):
                 if each is not None:
                     each.close()
@@ -95,7 +100,4 @@ class Supervisor:
         self._stopping = True
         self._setup.notifier.send("STOPPING=1")
         for pid in self._workers:
-            try:
-                os.kill(pid, signal.SIGTERM)
-            except ProcessLookupError:
-                pass  # it has just ended
+            os.kill(pid, signal.SIGTERM)  # one that has just ended waits until it is replaced
