@@ -127,12 +127,9 @@ def _render(page: pypdfium2.PdfPage, max_px: int) -> tuple[bytes, str, tuple[int
     scale = min(MAX_SCALE, max_px / longer)
     # pdfium rounds up, so a slightly smaller scale keeps the longer side within the limit.
     image = page.render(scale=scale * (1 - 1e-6)).to_pil()
-    if image.mode not in ("L", "RGB"):
-        image = image.convert("RGB")
-    if image.mode == "RGB":
-        red, green, blue = image.split()
-        if not ImageChops.difference(red, green).getbbox() and not ImageChops.difference(green, blue).getbbox():
-            image = green
+    red, green, blue = image.split()
+    if not ImageChops.difference(red, green).getbbox() and not ImageChops.difference(green, blue).getbbox():
+        image = green
     out = io.BytesIO()
     if image.mode == "L":
         image.save(out, "PNG", compress_level=6)

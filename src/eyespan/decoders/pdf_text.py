@@ -49,23 +49,18 @@ class PageText:
 
 
 @contextmanager
-def loaded(document: pypdfium2.PdfDocument, number: int) -> Iterator[tuple[pypdfium2.PdfPage, Any]]:
+def loaded(document: pypdfium2.PdfDocument, number: int) -> Iterator[tuple[pypdfium2.PdfPage, pypdfium2.PdfTextPage]]:
     """Load a page, counted from 1, and its text layer. Raises: PdfiumError."""
-    page, layer = document[number - 1], None
+    page = document[number - 1]
     try:
-        layer = pdfium.FPDFText_LoadPage(page.raw)
-        yield page, layer
+        yield page, page.get_textpage()
     finally:
-        if layer:
-            pdfium.FPDFText_ClosePage(layer)
-        page.close()
+        page.close()  # its layer, too
 
 
 def characters(layer: Any) -> str:
     """Return the text layer with one character for each of pdfium's, which may be halves of a pair."""
-    count = pdfium.FPDFText_CountChars(layer) if layer else 0
-    if count <= 0:
-        return ""
+    count = layer.count_chars()
     buffer = (ctypes.c_ushort * (2 * count + 2))()
     written = pdfium.FPDFText_GetText(layer, 0, count, buffer)
     text = bytes(buffer)[: 2 * max(0, written - 1)].decode("utf-16-le", "replace")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from operator import itemgetter
 
 import pypdfium2
-import pypdfium2.raw as pdfium
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -19,9 +18,8 @@ def boxes(rotation: int) -> list[tuple[float, float, float, float]]:
     """Return the boxes of two words, "ab" before "c", on a page of 612 by 792 points."""
     data = pages(words((72, 700, "ab c"))).replace(b"/MediaBox", b"/Rotate %d /MediaBox" % rotation, 1)
     page = pypdfium2.PdfDocument(data)[0]
-    layer = pdfium.FPDFText_LoadPage(page.raw)
+    layer = page.get_textpage()
     found, _, _ = pdf_words.read_words(pdf_words.Boxes(page, layer), characters(layer))
-    pdfium.FPDFText_ClosePage(layer)
     return [word[:4] for word in found]
 
 

@@ -7,6 +7,7 @@ exceeds them is counted. A file that is damaged in one of these parts loses that
 from __future__ import annotations
 
 import ctypes
+import operator
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -30,48 +31,41 @@ QUOTES_SECONDS = 2.0
 """The time for these texts of one page: pdfium searches the whole page for each."""
 MAX_STRING_BYTES = 8 * 1024 * 1024
 """A longer string exceeds the text of a page. pdfium copies all of a string or nothing."""
-_SUBTYPES = {
-    pdfium.FPDF_ANNOT_TEXT: "note",
-    pdfium.FPDF_ANNOT_FREETEXT: "text box",
+_MARKS = {
     pdfium.FPDF_ANNOT_HIGHLIGHT: "highlight",
     pdfium.FPDF_ANNOT_UNDERLINE: "underline",
     pdfium.FPDF_ANNOT_SQUIGGLY: "squiggly underline",
     pdfium.FPDF_ANNOT_STRIKEOUT: "strikeout",
+}
+_SUBTYPES = _MARKS | {
+    pdfium.FPDF_ANNOT_TEXT: "note",
+    pdfium.FPDF_ANNOT_LINK: "link",
+    pdfium.FPDF_ANNOT_FREETEXT: "text box",
     pdfium.FPDF_ANNOT_STAMP: "stamp",
     pdfium.FPDF_ANNOT_CARET: "insertion",
     pdfium.FPDF_ANNOT_FILEATTACHMENT: "attached file",
     pdfium.FPDF_ANNOT_POPUP: "popup",
 }
-_MARKS = (
-    pdfium.FPDF_ANNOT_HIGHLIGHT,
-    pdfium.FPDF_ANNOT_UNDERLINE,
-    pdfium.FPDF_ANNOT_SQUIGGLY,
-    pdfium.FPDF_ANNOT_STRIKEOUT,
-)
 _BUTTONS = (pdfium.FPDF_FORMFIELD_CHECKBOX, pdfium.FPDF_FORMFIELD_RADIOBUTTON)
 _CHOICES = (pdfium.FPDF_FORMFIELD_COMBOBOX, pdfium.FPDF_FORMFIELD_LISTBOX)
 
 
-def page_additions(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, layer: Any) -> list[str]:
-    """Return the lines about the fields, links and annotations of a page. `layer` is its text, or None."""
-    fields: dict[str, None] = {}
-    links: list[str] = []
+def page_additions(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> list[str]:
+    """Return the lines about the fields, links and annotations of a page. `layer` is its text."""
+    found: dict[str, list[str]] = {"Form fields": [], "Links": [], "Annotations": []}
     quotes = _Quotes(layer)
-    notes: dict[str, None] = {}
     for annotation in _annotations(page):
         subtype = pdfium.FPDFAnnot_GetSubtype(annotation)
-        if subtype == pdfium.FPDF_ANNOT_WIDGET:
-            if document.formenv and (line := _field(document.formenv.raw, annotation)):
-                fields[line] = None
-        elif subtype == pdfium.FPDF_ANNOT_LINK and (line := _link(document, annotation, quotes)):
-            links.append(line)
-        if subtype != pdfium.FPDF_ANNOT_WIDGET and (line := _note(annotation, subtype, quotes)):
-            notes[line] = None
+        if subtype != pdfium.FPDF_ANNOT_WIDGET:
+            found["Links"].append(_link(document, annotation, quotes))
+            found["Annotations"].append(_note(annotation, subtype, quotes))
+        elif document.formenv:
+            found["Form fields"].append(_field(document.formenv, annotation))
     lines: list[str] = []
-    for title, entries in (("Form fields", fields), ("Links", links), ("Annotations", notes)):
-        if entries:
-            lines += ["", f"{title}:", *[f"- {entry}" for entry in entries]]
-    total = pdfium.FPDFPage_GetAnnotCount(page.raw)
+    for title, entries in found.items():
+        if shown := [f"- {entry}" for entry in dict.fromkeys(entries) if entry]:
+            lines += ["", f"{title}:", *shown]
+    total = pdfium.FPDFPage_GetAnnotCount(page)
     if total > MAX_ENTRIES:
         read = f"the first {MAX_ENTRIES} of {total} fields, links and annotations of this page are read"
         lines += ["", f"... {read}, {total - MAX_ENTRIES} are left out"]
@@ -81,10 +75,8 @@ def page_additions(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, lay
 
 
 def _annotations(page: pypdfium2.PdfPage) -> Iterator[Any]:
-    for index in range(min(MAX_ENTRIES, pdfium.FPDFPage_GetAnnotCount(page.raw))):
-        annotation = pdfium.FPDFPage_GetAnnot(page.raw, index)
-        if not annotation:
-            continue
+    for index in range(min(MAX_ENTRIES, pdfium.FPDFPage_GetAnnotCount(page))):
+        annotation = pdfium.FPDFPage_GetAnnot(page, index)
         try:
             yield annotation
         finally:
@@ -103,7 +95,7 @@ def _field(form: Any, annotation: Any) -> str:
         is_checked = pdfium.FPDFAnnot_IsChecked(form, annotation)
         value = f"[x] {export or value}" if is_checked else f"[ ] {export}".rstrip()
     elif kind in _CHOICES:
-        value = ", ".join(dict.fromkeys([*_chosen(form, annotation), *([value] if value else [])]))
+        value = ", ".join(dict.fromkeys(filter(None, [*_chosen(form, annotation), value])))
     title = f"{name} ({label})" if label and label != name else name or label
     if kind == pdfium.FPDF_FORMFIELD_SIGNATURE:
         return f"{title}: (field of a signature)"  # pdfium gives no value, whether it is signed or not
@@ -125,41 +117,36 @@ def _link(document: pypdfium2.PdfDocument, annotation: Any, quotes: _Quotes) -> 
     action = pdfium.FPDFLink_GetAction(link) if link else None
     if not action or pdfium.FPDFAction_GetType(action) != pdfium.PDFACTION_URI:
         return ""
-    address = _string(partial(pdfium.FPDFAction_GetURIPath, document.raw, action), "utf-8")
+    address = _string(partial(pdfium.FPDFAction_GetURIPath, document, action), "utf-8")
     label = quotes.text_under(annotation)
-    # The address itself stands in the text.
-    if not address or label == address:
+    if address in ("", label):  # it stands in the text
         return ""
     return f"{label}: {address}" if label else address
 
 
 def _note(annotation: Any, subtype: int, quotes: _Quotes) -> str:
-    contents = _entry(annotation, b"Contents")
-    if not contents and subtype != pdfium.FPDF_ANNOT_FILEATTACHMENT:
-        return ""
-    author = _entry(annotation, b"T")
-    marked = quotes.text_under(annotation) if subtype in _MARKS else ""
-    head = _SUBTYPES.get(subtype, "link" if subtype == pdfium.FPDF_ANNOT_LINK else "drawing")
-    if marked:
-        head += f' on "{marked}"'
-    if author:
-        head += f" by {author}"
+    contents = _string(partial(pdfium.FPDFAnnot_GetStringValue, annotation, b"Contents"))
     if subtype == pdfium.FPDF_ANNOT_FILEATTACHMENT:
-        contents = " ".join(dict.fromkeys([part for part in (_attached_name(annotation), contents) if part]))
+        name = _attached_name(pdfium.FPDFAnnot_GetFileAttachment(annotation))
+        contents = name if contents in ("", name) else f"{name} {contents}"
+    if not contents:
+        return ""
+    head = _SUBTYPES.get(subtype, "drawing")
+    if subtype in _MARKS and (marked := quotes.text_under(annotation)):
+        head += f' on "{marked}"'
+    if author := _string(partial(pdfium.FPDFAnnot_GetStringValue, annotation, b"T")):
+        head += f" by {author}"
     return f"{head}: {contents}"
 
 
-def _attached_name(annotation: Any) -> str:
-    attachment = pdfium.FPDFAnnot_GetFileAttachment(annotation)
-    if not attachment:
-        return ""
-    return _string(partial(pdfium.FPDFAttachment_GetName, attachment))
+def _attached_name(attachment: Any) -> str:
+    return _string(partial(pdfium.FPDFAttachment_GetName, attachment)) or "unnamed"
 
 
 class _Quotes:
     """The text of a page that its annotations cover."""
 
-    def __init__(self, layer: Any) -> None:
+    def __init__(self, layer: pypdfium2.PdfTextPage) -> None:
         self._layer = layer
         self._end = time.monotonic() + QUOTES_SECONDS
         self.left_out = 0
@@ -168,18 +155,12 @@ class _Quotes:
     def text_under(self, annotation: Any) -> str:
         """Return the text that an annotation covers, or the start of it."""
         box = pdfium.FS_RECTF()
-        if not self._layer or not pdfium.FPDFAnnot_GetRect(annotation, box):
+        if not pdfium.FPDFAnnot_GetRect(annotation, box):
             return ""
         if time.monotonic() >= self._end:
             self.left_out += 1
             return ""
-        edges = (box.left, box.top, box.right, box.bottom)
-        units = pdfium.FPDFText_GetBoundedText(self._layer, *edges, None, 0)
-        if units <= 0:
-            return ""
-        buffer = (ctypes.c_ushort * (units + 1))()
-        pdfium.FPDFText_GetBoundedText(self._layer, *edges, buffer, units)
-        text = bytes(buffer)[: 2 * units].decode("utf-16-le", "replace").split("\0", 1)[0]
+        text = self._layer.get_text_bounded(box.left, box.bottom, box.right, box.top, "replace")
         return shortened(_one_line(text), MAX_QUOTE_CHARS)
 
 
@@ -208,18 +189,13 @@ def bookmarks(document: pypdfium2.PdfDocument) -> list[tuple[int, str, int]]:
 def section_pages(entries: list[tuple[int, str, int]], name: str, total: int) -> tuple[str, int, int] | None:
     """Return the title and the pages of a section: from its bookmark to the page of the next one of its level or above.
 
-    The exact title counts first, then one without regard to case, then one that contains the name.
+    The whole title counts first, then one that contains the name, both without regard to case.
     """
     entries = [entry for entry in entries if entry[2]]
-    wanted = _one_line(name)
-    tests: tuple[Callable[[str], bool], ...] = (
-        lambda title: title == wanted,
-        lambda title: title.casefold() == wanted.casefold(),
-        lambda title: wanted.casefold() in title.casefold(),
-    )
-    for test in tests:
+    wanted = _one_line(name).casefold()
+    for is_found in (operator.eq, operator.contains):
         for at, (level, title, first) in enumerate(entries):
-            if test(title):
+            if is_found(title.casefold(), wanted):
                 later = [page for other, _, page in entries[at + 1 :] if other <= level]
                 return title, first, max(first, later[0] if later else total)
     return None
@@ -227,7 +203,7 @@ def section_pages(entries: list[tuple[int, str, int]], name: str, total: int) ->
 
 def label(document: pypdfium2.PdfDocument, index: int) -> str:
     """Return the label of a page, counted from 0, as it is printed on it; "" if there is none."""
-    return shortened(_string(partial(pdfium.FPDF_GetPageLabel, document.raw, index)), 40)
+    return shortened(_string(partial(pdfium.FPDF_GetPageLabel, document, index)), 40)
 
 
 def attachments(document: pypdfium2.PdfDocument, limit: int) -> tuple[list[tuple[str, int]], int]:
@@ -237,15 +213,12 @@ def attachments(document: pypdfium2.PdfDocument, limit: int) -> tuple[list[tuple
     """
     files = []
     end = time.process_time() + SIZES_SECONDS
-    total = max(0, pdfium.FPDFDoc_GetAttachmentCount(document.raw))
+    total = max(0, pdfium.FPDFDoc_GetAttachmentCount(document))
     for index in range(min(limit, total)):
-        attachment = pdfium.FPDFDoc_GetAttachment(document.raw, index)
-        if not attachment:
-            continue
-        name = _string(partial(pdfium.FPDFAttachment_GetName, attachment))
+        attachment = pdfium.FPDFDoc_GetAttachment(document, index)
         size = ctypes.c_ulong()
         is_known = time.process_time() < end and pdfium.FPDFAttachment_GetFile(attachment, None, 0, size)
-        files.append((name or "unnamed", size.value if is_known else -1))
+        files.append((_attached_name(attachment), size.value if is_known else -1))
     return files, total
 
 
@@ -259,15 +232,11 @@ def lists(document: pypdfium2.PdfDocument) -> dict[str, Any]:
         "attachments": files,
         "total_bookmarks": len(entries),
         "total_attachments": file_count,
-        "total_signatures": max(0, pdfium.FPDF_GetSignatureCount(document.raw)),
+        "total_signatures": max(0, pdfium.FPDF_GetSignatureCount(document)),
     }
 
 
 # --- strings ---------------------------------------------------------------------------------------------------------
-
-
-def _entry(annotation: Any, key: bytes) -> str:
-    return _string(partial(pdfium.FPDFAnnot_GetStringValue, annotation, key))
 
 
 def _string(call: Callable[[Any, int], int], encoding: str = "utf-16-le") -> str:

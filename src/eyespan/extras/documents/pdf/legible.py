@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
-from typing import Any
+from itertools import islice
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -15,7 +14,7 @@ FEW_CHARS = 50
 """A page with fewer characters that consists of an image is a scan with a number or a stamp."""
 
 
-def unreadable_text(page: pypdfium2.PdfPage, layer: Any, text: str) -> str:
+def unreadable_text(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage, text: str) -> str:
     """Return the reason why the text of a page does not show what the page shows; "" if it does.
 
     "none": there is no text; "scan": nearly none on a page that is an image; "garbage": the fonts have no valid map;
@@ -40,13 +39,13 @@ def unreadable_text(page: pypdfium2.PdfPage, layer: Any, text: str) -> str:
     return "ocr" if _is_invisible(layer) else ""
 
 
-def _sample(layer: Any, number: int) -> range:
+def _sample(layer: pypdfium2.PdfTextPage, number: int) -> range:
     """Return the places of at most so many characters, far apart."""
-    count = pdfium.FPDFText_CountChars(layer)
+    count = layer.count_chars()
     return range(0, count, count // number + 1)
 
 
-def _is_invisible(layer: Any) -> bool:
+def _is_invisible(layer: pypdfium2.PdfTextPage) -> bool:
     """Return True if nearly all characters of some that are far apart are not drawn."""
     items = [pdfium.FPDFText_GetTextObject(layer, at) for at in _sample(layer, 20)]
     modes = [pdfium.FPDFTextObj_GetTextRenderMode(item) for item in items if item]
@@ -56,12 +55,8 @@ def _is_invisible(layer: Any) -> bool:
 def _is_image(page: pypdfium2.PdfPage) -> bool:
     """Return True if one of the first objects of a page is an image that covers half of it."""
     width, height = page.get_size()
-    edges = [ctypes.c_float() for _ in range(4)]
-    for index in range(min(20, pdfium.FPDFPage_CountObjects(page.raw))):
-        item = pdfium.FPDFPage_GetObject(page.raw, index)
-        is_image = pdfium.FPDFPageObj_GetType(item) == pdfium.FPDF_PAGEOBJ_IMAGE
-        if is_image and pdfium.FPDFPageObj_GetBounds(item, *edges):
-            left, bottom, right, top = (edge.value for edge in edges)
-            if (right - left) * (top - bottom) * 2 > width * height:
-                return True
+    for item in islice(page.get_objects(max_depth=1), 20):
+        left, bottom, right, top = item.get_bounds()
+        if item.type == pdfium.FPDF_PAGEOBJ_IMAGE and (right - left) * (top - bottom) * 2 > width * height:
+            return True
     return False

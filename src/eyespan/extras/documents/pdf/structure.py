@@ -161,7 +161,7 @@ def _line(layer: Any, text: str, words: list[Word]) -> Line:
         # Only the number of a heading stands apart; other wide gaps divide labels, or names of columns.
         gaps = [b[0] - a[2] for a, b in pairwise(words)][bool(_NUMBERING.match(text)) :]
         line.is_apart = max(gaps, default=0.0) > WIDE_HEADING_GAP * line.height
-        handle = address_of(layer)
+        handle = address_of(layer.raw)
         line.is_bold = _is_bold(handle, starts[0]) and _is_bold(handle, ends[-1] - 1)
     if not line.is_bold and ends[-1] - starts[-1] > 2:  # after a label in large letters the line goes on in others
         line.height = min(line.height, bottoms[-1] - tops[-1])

@@ -141,7 +141,7 @@ class Boxes:
 
     def __init__(self, page: pypdfium2.PdfPage, layer: Any) -> None:
         left, bottom, right, top = page.get_bbox()
-        self._layer = address_of(layer)
+        self._layer = address_of(layer.raw)
         self._corner = left, bottom
         count = pdfium.FPDFText_CountChars(layer)
         sample = Counter([self._quarter(at) for at in range(0, count, count // 20 + 1)])
