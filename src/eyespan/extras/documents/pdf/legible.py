@@ -31,7 +31,7 @@ def unreadable_text(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage, text:
     controls = len(_CONTROL.findall(text))
     if controls * 50 > len(text):
         sample = _sample(layer, 100)
-        errors = sum([pdfium.FPDFText_HasUnicodeMapError(layer, at) == 1 for at in sample])
+        errors = sum([pdfium.FPDFText_HasUnicodeMapError(layer.raw, at) == 1 for at in sample])
         if errors * 5 > len(sample):
             return "garbage" if controls * 20 > len(text) and errors * 2 > len(sample) else "unmapped"
     if len(letters) < FEW_CHARS and _is_image(page):
@@ -47,7 +47,7 @@ def _sample(layer: pypdfium2.PdfTextPage, number: int) -> range:
 
 def _is_invisible(layer: pypdfium2.PdfTextPage) -> bool:
     """Return True if nearly all characters of some that are far apart are not drawn."""
-    items = [pdfium.FPDFText_GetTextObject(layer, at) for at in _sample(layer, 20)]
+    items = [pdfium.FPDFText_GetTextObject(layer.raw, at) for at in _sample(layer, 20)]
     modes = [pdfium.FPDFTextObj_GetTextRenderMode(item) for item in items if item]
     return modes.count(pdfium.FPDF_TEXTRENDERMODE_INVISIBLE) > 0.9 * len(modes)
 

@@ -21,7 +21,7 @@ from typing import Any
 import pypdfium2.raw as pdfium
 
 from eyespan.decoders.pdf_text import HYPHENS, joined_pairs
-from eyespan.extras.documents.pdf.tables import LARGE, LEADERS, Table
+from eyespan.extras.documents.pdf.tables import LARGE, Table
 from eyespan.extras.documents.pdf.words import Row, Word, address_of, plain_call, shown_words
 
 MAX_HEADING_WORDS, MAX_HEADING_CHARS, MAX_HEADING_LINES = 16, 160, 3
@@ -68,6 +68,7 @@ _SENTENCE = re.compile(r"(?:[^\W\d_]{2,}\W+){5}|[^\W\d_\x00-\u2fff]{12}")
 _GOES_ON = re.compile(r"[a-zß-ÿа-я]{2,}[\s,;-]")
 _ABSTRACT = re.compile(r"(?i)(?:1\.? |I\. )?(?:abstract|summary|introduction|keywords|r[ée]sum[ée]|zusammenfassung)\b")
 _ENTRY = re.compile(r"\s(?:\d+|[ivxl]+)$")
+_LEADERS = re.compile(r"\.(?: ?\.){4,} ?")
 _LEADER = re.compile(r"(?:\.\s*){2,}|\s\.(?=\s|$)")
 _BOLD = re.compile(rb"bold|black|heavy|demi|-medi(?!um)|cmbx|bx\d|\.b\b|\bbd", re.IGNORECASE)
 _MARKS = re.compile(rf"(\s)(\S\S?)(?:\s+\2){{{LEAST_REPEATED - 1},}}(?!\S)")
@@ -489,7 +490,7 @@ def _goes_on(above: Line, line: Line, edge: float, leading: float) -> bool:
         return False
     if above.text.endswith("-") and line.text[:1].islower():
         return True
-    if _ENTRY.search(above.text) and (above.is_apart or LEADERS.search(above.text)):
+    if _ENTRY.search(above.text) and (above.is_apart or _LEADERS.search(above.text)):
         return False  # a line of a table of contents
     if above.text.count(" ") < LEAST_WORDS - 1:
         return False
@@ -499,5 +500,5 @@ def _goes_on(above: Line, line: Line, edge: float, leading: float) -> bool:
 
 def _folded(text: str) -> str:
     """Return text with long repetitions of a mark, such as the signs of a map, as the mark and its number."""
-    text = LEADERS.sub("... ", joined_pairs(f"\n{text}"))
+    text = _LEADERS.sub("... ", joined_pairs(f"\n{text}"))
     return _MARKS.sub(lambda found: f"{found[1]}{found[2]} × {len(found[0].split())}", text)[1:]

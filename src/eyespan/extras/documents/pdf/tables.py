@@ -35,9 +35,7 @@ class Table:
     words: list[Word]
 
     def lines(self) -> list[str]:
-        """Return the table in Markdown; the first row is its heading. A single column is lines of text."""
-        if len(self.cells[0]) == 1:
-            return [row[0] for row in self.cells]
+        """Return the table in Markdown; the first row is its heading."""
         rows = [[cell.replace("|", "\\|") for cell in row] for row in self.cells]
         shown = [f"| {' | '.join(row)} |" for row in rows]
         return [shown[0], "|" + " --- |" * len(rows[0]), *shown[1:]]
@@ -67,8 +65,6 @@ _TITLE = re.compile(
 )
 """The start of a line that belongs to a table but is no row of it."""
 _CAPTION = re.compile(r"(?:Table|TABLE|Tab\.|Tableau|Tabelle|Tabla|Tabella)\s?[\dA-ZIVX]")
-LEADERS = re.compile(r"\.(?: ?\.){4,} ?")
-_PAGE = re.compile(r"\d{1,3}|[ivxl]{1,6}")
 _FILLER = re.compile(r"[.\u2026_=\u2013\u2014-]{3,}")
 """Dots that lead from a label to its number, or a line of dashes."""
 
@@ -136,11 +132,9 @@ class _Run:
     def table(self, start: int, end: int) -> tuple[Table, int, int] | None:
         """Return the table of a region and where its rows begin and end; None if it is more likely something else."""
         grid = _Grid(self, self.words[start:end])
-        if not grid.edges:
-            return None
         lines = grid.lines
         first, last = 0, len(lines)
-        while first + 2 < last and _is_title(lines[first]):
+        while first + 2 < last and lines[first].cells.keys() <= {0}:  # a title
             first += 1
         while first + 2 < last and (len(lines[last - 1].cells) < 2 or lines[last - 1].spans):
             last -= 1
@@ -153,26 +147,10 @@ class _Run:
         cells = [[grid.text(line.cells.get(at, [])) for at in used] for line in made]
         first, last = start + first, start + last
         words = [word for row in self._rows[first:last] for s in row for word in s.words]
-        starts = [word[4] for word in words]
-        has_leaders = LEADERS.search(self.page, min(starts), max(starts)) is not None
-        if has_leaders:
-            cells = [[LEADERS.sub(" ", cell).strip() for cell in row] for row in cells]
         least = 2 if first and self._is_caption(first - 1) else 4 if len(cells[0]) == 2 else 3
         if not _is_sure(cells, least) or _is_out_of_order(made, len(cells[0])):
             return None
-        if _is_contents(cells, 3 if has_leaders else 5):
-            if len(cells[0]) > 3:  # several beside each other
-                return None
-            cells = [[" ... ".join(filter(None, (" ".join(filter(None, row[:-1])), row[-1])))] for row in cells]
         return Table(cells, words), first, last
-
-
-def _is_title(line: _Line) -> bool:
-    """Return True for a first line that is no heading of columns."""
-    if len(line.cells) != 1:
-        return not line.cells
-    column, phrases = next(iter(line.cells.items()))
-    return column == 0 or len(phrases[0]) > 6
 
 
 @dataclass(slots=True)
@@ -219,14 +197,14 @@ class _Grid:
         wide = WIDE_GAP * height
         body = [row for row, found in zip(rows, pairs, strict=True) if any(gap > wide for _, _, gap in found)]
         self.edges = self._found_edges(body)
-        self.lines = [self._line(row) for row in rows] if self.edges else []
-        if self.edges:
-            self._drop_edges()
+        self.lines = [self._line(row) for row in rows]
+        kept = self._needed_edges()
+        if len(kept) < len(self.edges):
+            self.edges = kept
+            self.lines = [self._line(row) for row in rows]
 
     def _found_edges(self, body: list[list[Word]]) -> list[float]:
         """Return the x between columns: strips that nearly no row crosses, with words on both sides in many rows."""
-        if len(body) < 2:
-            return []
         crossing = 0 if len(body) < 6 else 1 if len(body) < 12 else len(body) // 8
         changes = sorted([change for row in body for w in row for change in ((w[0] + 0.2, 1), (w[2] - 0.2, -1))])
         edges = []
@@ -249,13 +227,10 @@ class _Grid:
                 edges.append(x)
         return edges
 
-    def _drop_edges(self) -> None:
-        """Join columns that no row has both of: the heading of a column beside its numbers."""
-        rows: list[set[int]] = [set() for _ in range(len(self.edges) + 1)]
-        for at, line in enumerate(self.lines):
-            for column in line.cells:
-                rows[column].add(at)
-        places = [0]
+    def _needed_edges(self) -> list[float]:
+        """Return the x between columns that share a row. Others divide the heading of a column from its numbers."""
+        columns = range(len(self.edges) + 1)
+        rows = [{at for at, line in enumerate(self.lines) if column in line.cells} for column in columns]
         kept, last = [], rows[0]
         for edge, held in zip(self.edges, rows[1:], strict=True):
             if last & held:
@@ -263,16 +238,7 @@ class _Grid:
                 last = held
             else:
                 last = last | held
-            places.append(len(kept))
-        if len(kept) == len(self.edges):
-            return
-        self.edges = kept
-        for line in self.lines:
-            cells: dict[int, list[list[Word]]] = {}
-            for column, phrases in line.cells.items():
-                cells.setdefault(places[column], []).extend(phrases)
-            line.cells = cells
-            line.spans = [(places[a], places[b]) for a, b in line.spans if places[a] < places[b]]
+        return kept
 
     def text(self, phrases: list[list[Word]]) -> str:
         """Return the text of a cell."""
@@ -327,10 +293,7 @@ def _middle(word: Word) -> float:
 
 
 def _is_number(text: str) -> bool:
-    if text.isalpha():
-        return text in ("na", "NA")
-    letters = sum(map(str.isalpha, text))
-    return letters < len(text) - letters or text == "n/a"
+    return not text.isalpha() and sum(map(str.isalpha, text)) * 2 < len(text)
 
 
 # --- rows ------------------------------------------------------------------------------------------------------------
@@ -342,22 +305,19 @@ def _joined_lines(lines: list[_Line], columns: int, grid: _Grid) -> list[_Line]:
     data = next((at for at, line in enumerate(lines) if _is_data(line, columns, grid)), 0)
     gaps = [below.top - above.bottom for above, below in pairwise(lines)]
     wrapped = _wrapped_by_gaps(lines, gaps, columns)
-    made: list[_Line] = []
-    for at, line in enumerate(lines):
-        if not made:
-            made.append(line)
-            continue
+    made = lines[:1]
+    for at, (gap, line) in enumerate(zip(gaps, lines[1:], strict=True), 1):
         last = made[-1]
         tall = line.bottom - line.top
         if at < data:
             are_full = min(len(line.cells), len(last.cells)) > 0.6 * columns and 0 in line.cells and 0 in last.cells
-            is_same = gaps[at - 1] < 0.8 * tall and not (last.is_above(line) or line.spans or are_full)
+            is_same = gap < 0.8 * tall and not (last.is_above(line) or line.spans or are_full)
         elif at == data:
             is_same = False
         elif wrapped is not None:
-            is_same = gaps[at - 1] <= wrapped
+            is_same = gap <= wrapped
         else:
-            is_same = gaps[at - 1] < 0.45 * tall and _goes_on(last, line, columns, grid)
+            is_same = gap < 0.45 * tall and _goes_on(last, line, columns, grid)
         # Of two lines that end with numbers each is a row, and one below a heading is a row.
         ends = [grid.text(one.cells.get(columns - 1, [])) for one in (last, line)[at < data :]] if is_same else []
         if is_same and not all(_is_number(end) and len(end) > 2 for end in ends):
@@ -369,20 +329,19 @@ def _joined_lines(lines: list[_Line], columns: int, grid: _Grid) -> list[_Line]:
 
 def _without_overlaps(lines: list[_Line], grid: _Grid) -> list[_Line]:
     """Return lines of which those that overlap are one, unless both have a number in the same column."""
-    made: list[_Line] = []
-    for line in lines:
-        last = made[-1] if made else None
-        if last is not None:
-            shared = last.bottom - line.top
-            common = last.cells.keys() & line.cells.keys() - {0}
-            is_row = any(all(_is_number(grid.text(one.cells[at])) for one in (last, line)) for at in common)
-            if not is_row and shared > 0.3 * min(line.bottom - line.top, last.bottom - last.top):
-                main = line if len(line.cells) > len(last.cells) else last
-                top, bottom = main.top, main.bottom
-                last.add(line)
-                last.top, last.bottom = top, bottom  # a cell that covers several rows stands beside one of them
-                continue
-        made.append(line)
+    made = lines[:1]
+    for line in lines[1:]:
+        last = made[-1]
+        shared = last.bottom - line.top
+        common = last.cells.keys() & line.cells.keys() - {0}
+        is_row = any(all(_is_number(grid.text(one.cells[at])) for one in (last, line)) for at in common)
+        if not is_row and shared > 0.3 * min(line.bottom - line.top, last.bottom - last.top):
+            main = line if len(line.cells) > len(last.cells) else last
+            top, bottom = main.top, main.bottom
+            last.add(line)
+            last.top, last.bottom = top, bottom  # a cell that covers several rows stands beside one of them
+        else:
+            made.append(line)
     return made
 
 
@@ -402,12 +361,8 @@ def _wrapped_by_gaps(lines: list[_Line], gaps: list[float], columns: int) -> flo
     jump, limit = max(jumps)
     if jump < 0.25 * tall:
         return None
-    runs: list[list[_Line]] = [[lines[0]]]
-    for gap, line in zip(gaps, lines[1:], strict=True):
-        if gap <= limit:
-            runs[-1].append(line)
-        else:
-            runs.append([line])
+    begins = [0, *[at for at, gap in enumerate(gaps, 1) if gap > limit], len(lines)]
+    runs = [lines[begin:end] for begin, end in pairwise(begins)]
     anchors = max([sum([0 in line.cells and len(line.cells) > 1 for line in run]) for run in runs])
     return limit if anchors == 1 and len(runs) > 2 else None
 
@@ -435,9 +390,7 @@ _MARK = re.compile(r"[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})?(?:[.)\]]|\.\d+)*|
 
 def _is_sure(cells: list[list[str]], least_rows: int) -> bool:
     """Return True if few cells are empty, and most of them are no parts of sentences."""
-    columns = len(cells[0]) if cells else 0
-    if len(cells) < 2 or columns < 2:
-        return False
+    columns = len(cells[0])
     counts = [sum(map(bool, row)) for row in cells]
     if sum(counts) < LEAST_FILLED * len(cells) * columns or max(counts) < 0.75 * columns:
         return False
@@ -455,20 +408,6 @@ def _is_sure(cells: list[list[str]], least_rows: int) -> bool:
     if columns == 2 and marks >= 0.75 * len(cells) and len(words) * 2 > len(cells):
         return False  # a list
     return not (columns == 2 and sum([len(cell) > 35 and cell.count(" ") >= 5 for cell in filled]) * 2 > len(filled))
-
-
-def _is_contents(cells: list[list[str]], least: int) -> bool:
-    """Return True for a table of contents: titles, and numbers of pages none of which is below the one before."""
-    found = [[cell for cell in column if cell] for column in zip(*cells, strict=True)]
-    are_pages = [sum([_PAGE.fullmatch(cell) is not None for cell in column]) > 0.7 * len(column) for column in found]
-    are_titles = [sum(map(_is_number, column)) * 2 < len(column) for column in found]
-    pages = [[int(cell) for cell in column if cell.isdecimal()] for column in found]
-    return (
-        (are_pages[-1] or sum(are_pages) > 1)
-        and all(map(any, pairwise(are_titles)))
-        and all(column == sorted(column) for column, is_title in zip(pages, are_titles, strict=True) if not is_title)
-        and max(map(len, pages)) >= least
-    )
 
 
 def _is_out_of_order(lines: list[_Line], columns: int) -> bool:
