@@ -17,6 +17,7 @@ PROSE = (
     "first day of a month, and writes what was found into a book",
     "that nobody reads.",
 )
+ADDRESS = ("Box Institute", "Harbour 4", "1007 Oslo")
 BOLD = {4: "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold >>"}
 
 
@@ -347,6 +348,23 @@ class TestHeadings:
         content = f"{bold((72, 700, text))} {words(*lines(*PROSE, top=670))}"
 
         assert page_text(tmp_path, content, more=BOLD, fonts="/F2 4 0 R")[0] == text
+
+    @pytest.mark.parametrize(("after", "is_heading"), [((), False), ((PROSE,), True), ((ADDRESS, ADDRESS), False)])
+    def test_a_heading_has_text_after_it_or_others_of_its_style_have(self, tmp_path, after, is_heading):
+        parts = [words(*lines(*PROSE, *PROSE, top=700))]
+        for at, below in enumerate((ADDRESS, *after)):
+            top = 400 - 100 * at
+            parts += [words((72, top, f"Box {at}"), size=14), words(*lines(*below, top=top - 16))]
+
+        assert ("# Box 0" in page_text(tmp_path, " ".join(parts))) == is_heading
+
+    @pytest.mark.parametrize(
+        ("top", "text", "is_heading"), [(650, PROSE, True), (400, PROSE, False), (400, ADDRESS, True)]
+    )
+    def test_a_title_is_in_the_upper_part_or_on_a_page_without_text(self, tmp_path, top, text, is_heading):
+        content = f"{words(*lines(*text, top=760))} {words((72, top, 'The book'), size=18)}"
+
+        assert ("# The book" in page_text(tmp_path, content)) == is_heading
 
     def test_a_large_footer_is_no_heading(self, tmp_path):
         content = f"{words(*lines(*PROSE, *PROSE, top=700))} {words((72, 40, 'The book of boxes'), size=18)}"

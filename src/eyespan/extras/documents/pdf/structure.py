@@ -8,6 +8,7 @@ place at the top or bottom of many pages is shown once, with these pages.
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 from bisect import bisect_left
 from collections import Counter
@@ -32,6 +33,8 @@ NUMBER_GAP = 3.0
 LEAST_PROSE, LARGE_LABEL, MOST_HEADINGS, LARGE_SENTENCE = 0.15, 1.3, 0.4, 1.5
 """A page with a smaller share of sentences and tables among its lines is a form: text up to this size may be labels.
 With a larger share of headings it is a slide or a list. A smaller text with a full stop at its end is no heading."""
+NEAR_TEXT, LEAST_NEAR, UPPER_PART, FEW_LINES = 3, 0.4, 0.4, 15
+"""Text follows a heading within so many lines, or this share of the headings of its style."""
 MAX_LABEL_CHARS = 20
 """A shorter text beside a line is a cell or a label, and so is the line, unless longer text follows."""
 LEAST_WORDS = 4
@@ -214,6 +217,7 @@ def texts_of(drafts: list[Draft], first: int) -> tuple[list[str], dict[str, Any]
     pages = [[line for line in draft.lines if id(line) not in running[0]] for draft in drafts]
     headings = _without_repeated([heading for lines in pages for heading in _headings(lines, body)])
     headings = _without_authors(headings, pages[0] if pages and first == 1 else [])
+    headings = _without_labels(pages, drafts)
     _set_levels(headings, body)
     known = cache(lambda: {word for draft in drafts for word in draft.plain.split()})
     texts = []
@@ -307,11 +311,10 @@ def _headings(lines: list[Line], body: float) -> list[Line]:
         text = " ".join([one.text for one in group])
         is_short = end - at <= MAX_HEADING_LINES and len(text) <= MAX_HEADING_CHARS
         is_large = line.height >= LARGE * body
-        # Bold letters above a table are names of columns, in a sentence a part of it; nothing follows a footer.
-        is_footer = after is None and before is not None and line.top > before.bottom
+        # Bold letters above a table are names of columns, in a sentence a part of it.
         is_running = (line.top == upper or line.bottom == lower) and _WITH_PAGE.match(text)
         is_part = after and (after.table or (_GOES_ON.match(after.text) and not _NUMBERING.match(text)))
-        is_head = not is_footer and not is_running and (is_large or not is_part)
+        is_head = not is_running and (is_large or not is_part)
         if is_short and is_head and _stands_alone(group, before, after, lines) and _is_title(text, line.height / body):
             line.text, line.bottom, line.level = text, group[-1].bottom, 1
             del lines[at + 1 : end]
@@ -327,7 +330,7 @@ def _headings(lines: list[Line], body: float) -> list[Line]:
     for key, line in zip(keys, found, strict=True):
         line.level = int(counts[key] == 1)
     found = [line for line in found if line.level]
-    prose = sum([1 for line in lines if line.table or (not line.level and _SENTENCE.search(line.text))])
+    prose = sum(map(_is_text, lines))
     heights = sorted([line.height for line in found])
     least = LARGE_LABEL * body if prose < LEAST_PROSE * len(lines) else 0  # a form
     if (len(found) > 1 and not prose) or len(found) > max(3, MOST_HEADINGS * len(lines)):  # a slide or a drawing
@@ -345,6 +348,37 @@ def _without_repeated(headings: list[Line]) -> list[Line]:
         line.level = int(place not in places)
         places.add(place)
     return [line for line in headings if line.level]
+
+
+def _is_text(line: Line) -> bool:
+    """Return True for a table, and for a line with a part of a sentence."""
+    return not line.level and (line.table is not None or _SENTENCE.search(line.text) is not None)
+
+
+def _without_labels(pages: list[list[Line]], drafts: list[Draft]) -> list[Line]:
+    """Return headings without labels, names and marks: text follows a heading, or most others of its style.
+
+    The largest one in the upper part of a page, or of a page with few lines, is a title.
+    """
+    is_near: dict[int, bool] = {}
+    styles: dict[tuple[int, bool], list[bool]] = {}
+    distance = math.inf
+    for line in reversed([line for page in pages for line in page]):
+        if line.level:
+            is_near[id(line)] = distance < NEAR_TEXT
+            styles.setdefault((round(line.height), line.is_bold), []).append(distance < NEAR_TEXT)
+        else:
+            distance = 0 if _is_text(line) else distance + 1
+    for page, draft in zip(pages, drafts, strict=True):
+        largest = max([line.height for line in page if line.level], default=0)
+        for line in [line for line in page if line.level]:
+            is_title = line.top < UPPER_PART * draft.page_height or (
+                len(page) < FEW_LINES and not any(map(_is_text, page))
+            )
+            alike = styles[round(line.height), line.is_bold]
+            is_heading = is_near[id(line)] or sum(alike) >= LEAST_NEAR * len(alike)
+            line.level = int(is_heading or (is_title and line.height > 0.97 * largest))
+    return [line for page in pages for line in page if line.level]
 
 
 def _without_authors(headings: list[Line], first_page: list[Line]) -> list[Line]:
