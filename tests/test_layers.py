@@ -156,7 +156,7 @@ PARSING_BUILTINS = {"compile", "eval", "exec"}
 
 BUDGETS = {
     "core": (20_000, 20_000),
-    "documents": (6_276, 6_276),
+    "documents": (6_266, 6_266),
     "languages": (2_673, 2_673),
     "families": (2_260, 2_260),
     "http": (3_647, 3_200),

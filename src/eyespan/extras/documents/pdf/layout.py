@@ -111,16 +111,14 @@ def _lines(boxes: Boxes, layer: Any, text: str, plain: str) -> list[Line]:
     words, odd, lacks = read_words(boxes, text)
     if not words or len(words) > MAX_WORDS or odd * 2 > len(words) or is_right_to_left(plain):
         return []
-    tables: list[Table] = []
     # Dots that lead from a label to its number are no words of a row.
     others = [word for word in words if text[word[4] : word[5]] != "."] if ". . ." in text else words
     rows = rows_of(others, _with_raised_digits(text, lacks))
-    if sum([len(row) > 1 for row in rows]) >= 2:
-        jumps: list[float] = []
-        columns = [blocks_of(run) for run in in_columns(rows, jumps)]
-        if jumps and not odd:
-            return [line for column in columns for line in column_lines(layer, column)]
-        tables = [block for column in columns for block in column if isinstance(block, Table)]
+    jumps: list[float] = []
+    columns = [blocks_of(run) for run in in_columns(rows, jumps)]
+    if jumps and not odd:
+        return [line for column in columns for line in column_lines(layer, column)]
+    tables = [block for column in columns for block in column if isinstance(block, Table)]
     return lines_of(layer, text, words, tables, lacks)
 
 

@@ -143,8 +143,7 @@ class _Run:
             return None
         columns = len(grid.edges) + 1
         made = _joined_lines(lines, columns, grid)
-        used = sorted({column for line in made for column in line.cells})
-        cells = [[grid.text(line.cells.get(at, [])) for at in used] for line in made]
+        cells = [[grid.text(line.cells.get(at, [])) for at in range(columns)] for line in made]
         first, last = start + first, start + last
         words = [word for row in self._rows[first:last] for s in row for word in s.words]
         least = 2 if first and self._is_caption(first - 1) else 4 if len(cells[0]) == 2 else 3
@@ -211,7 +210,7 @@ class _Grid:
         for x in _strips(changes, crossing):
             gaps, numbers = [], 0
             for row in body:
-                at = bisect_left(row, x, key=_middle)
+                at = bisect_left(row, x, key=lambda word: (word[0] + word[2]) / 2)
                 if 0 < at < len(row) and row[at - 1][2] <= x + 0.3 and row[at][0] >= x - 0.3:
                     gaps.append(row[at][0] - row[at - 1][2])
                     numbers += row[at - 1][4] in self._numbers and row[at][4] in self._numbers
@@ -288,10 +287,6 @@ def _strips(changes: list[tuple[float, int]], crossing: int) -> list[float]:
     return found
 
 
-def _middle(word: Word) -> float:
-    return (word[0] + word[2]) / 2
-
-
 def _is_number(text: str) -> bool:
     return not text.isalpha() and sum(map(str.isalpha, text)) * 2 < len(text)
 
@@ -355,10 +350,8 @@ def _wrapped_by_gaps(lines: list[_Line], gaps: list[float], columns: int) -> flo
     """Return the largest gap within a row, if gaps between rows are clearly larger; None otherwise."""
     if len(gaps) < 3:
         return None
-    ordered = sorted(gaps)
     tall = median([line.bottom - line.top for line in lines])
-    jumps = [(b - a, (a + b) / 2) for a, b in pairwise(ordered)]
-    jump, limit = max(jumps)
+    jump, limit = max([(b - a, (a + b) / 2) for a, b in pairwise(sorted(gaps))])
     if jump < 0.25 * tall:
         return None
     begins = [0, *[at for at, gap in enumerate(gaps, 1) if gap > limit], len(lines)]

@@ -242,7 +242,7 @@ def rows_of(words: list[Word], page: str) -> list[Row]:
     for word in words:
         groups.setdefault(word[1:4:2], []).append(word)
     lines: list[tuple[float, float, list[Word]]] = []
-    for (top, bottom), group in sorted(groups.items(), key=_twice_the_middle):
+    for (top, bottom), group in sorted(groups.items(), key=lambda item: sum(item[0])):
         middle, height = (top + bottom) / 2, bottom - top
         for other, line_height, members in lines[: -MAX_ROWS_BACK - 1 : -1]:
             low, high = (height, line_height) if height < line_height else (line_height, height)
@@ -252,11 +252,6 @@ def rows_of(words: list[Word], page: str) -> list[Row]:
         else:
             lines.append((middle, height, group))
     return [_row(members, height, page) for _, height, members in lines]
-
-
-def _twice_the_middle(group: tuple[tuple[float, float], list[Word]]) -> float:
-    top, bottom = group[0]
-    return top + bottom
 
 
 def _row(words: list[Word], height: float, page: str) -> Row:
