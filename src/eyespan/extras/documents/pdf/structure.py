@@ -215,10 +215,13 @@ def texts_of(drafts: list[Draft], first: int) -> tuple[list[str], dict[str, Any]
     body = max(sizes, key=lambda size: sizes[size], default=0.0)
     running = _running(drafts, body)
     pages = [[line for line in draft.lines if id(line) not in running[0]] for draft in drafts]
-    headings = _without_repeated([heading for lines in pages for heading in _headings(lines, body)])
-    headings = _without_authors(headings, pages[0] if pages and first == 1 else [])
-    headings = _without_labels(pages, drafts)
-    _set_levels(headings, body)
+    for lines in pages:
+        _mark_headings(lines, body)
+    _unmark_repeated(pages)
+    if first == 1 and pages:
+        _unmark_authors(pages[0])
+    _unmark_labels(pages, drafts)
+    _set_levels([line for lines in pages for line in lines if line.level], body)
     known = cache(lambda: {word for draft in drafts for word in draft.plain.split()})
     texts = []
     facts: list[tuple[int, str, int]] = []
@@ -291,8 +294,8 @@ def _is_marginal(line: Line, body: float, is_near: bool) -> bool:
     return is_near and is_note and not line.is_bold and len(text) <= 100 and not is_sentence
 
 
-def _headings(lines: list[Line], body: float) -> list[Line]:
-    """Return the headings of a page; those of several lines as one."""
+def _mark_headings(lines: list[Line], body: float) -> None:
+    """Find the headings of a page; those of several lines become one line."""
     found: list[Line] = []
     upper = min([line.top for line in lines if line.height], default=0)
     lower = max([line.bottom for line in lines], default=0)
@@ -337,17 +340,15 @@ def _headings(lines: list[Line], body: float) -> list[Line]:
         least = 0.97 * heights[-1] if prose else heights[-2] / 0.97
     for line in found if len(found) > 1 else []:
         line.level = int(line.height > least)
-    return [line for line in found if line.level]
 
 
-def _without_repeated(headings: list[Line]) -> list[Line]:
-    """Return headings without those that an earlier page has at the same height: the header of a chapter."""
+def _unmark_repeated(pages: list[list[Line]]) -> None:
+    """The header of a chapter, which an earlier page has at the same height, is no heading."""
     places: set[tuple[str, int]] = set()
-    for line in headings:
+    for line in [line for page in pages for line in page if line.level]:
         place = (line.text, round(line.top))
         line.level = int(place not in places)
         places.add(place)
-    return [line for line in headings if line.level]
 
 
 def _is_text(line: Line) -> bool:
@@ -355,10 +356,10 @@ def _is_text(line: Line) -> bool:
     return not line.level and (line.table is not None or _SENTENCE.search(line.text) is not None)
 
 
-def _without_labels(pages: list[list[Line]], drafts: list[Draft]) -> list[Line]:
-    """Return headings without labels, names and marks: text follows a heading, or most others of its style.
+def _unmark_labels(pages: list[list[Line]], drafts: list[Draft]) -> None:
+    """Labels, names and marks are no headings: text follows a heading, or most others of its style.
 
-    The largest one in the upper part of a page, or of a page with few lines, is a title.
+    The largest one in the upper part of a page, or of a page with a few lines that are no text, is a title.
     """
     is_near: dict[int, bool] = {}
     styles: dict[tuple[int, bool], list[bool]] = {}
@@ -370,26 +371,24 @@ def _without_labels(pages: list[list[Line]], drafts: list[Draft]) -> list[Line]:
         else:
             distance = 0 if _is_text(line) else distance + 1
     for page, draft in zip(pages, drafts, strict=True):
-        largest = max([line.height for line in page if line.level], default=0)
-        for line in [line for line in page if line.level]:
-            is_title = line.top < UPPER_PART * draft.page_height or (
-                len(page) < FEW_LINES and not any(map(_is_text, page))
-            )
+        is_cover = len(page) < FEW_LINES and not any(map(_is_text, page))
+        lowest = math.inf if is_cover else UPPER_PART * draft.page_height
+        found = [line for line in page if line.level]
+        largest = max([line.height for line in found], default=0)
+        for line in found:
             alike = styles[round(line.height), line.is_bold]
-            is_heading = is_near[id(line)] or sum(alike) >= LEAST_NEAR * len(alike)
-            line.level = int(is_heading or (is_title and line.height > 0.97 * largest))
-    return [line for page in pages for line in page if line.level]
+            is_title = line.top < lowest and line.height > 0.97 * largest
+            line.level = int(is_near[id(line)] or is_title or sum(alike) >= LEAST_NEAR * len(alike))
 
 
-def _without_authors(headings: list[Line], first_page: list[Line]) -> list[Line]:
-    """Return headings without those between the title and the abstract of a paper: large names of authors."""
+def _unmark_authors(first_page: list[Line]) -> None:
+    """Names of authors, between the title and the abstract of a paper, are no headings."""
     begin = next((at for at, line in enumerate(first_page) if _ABSTRACT.match(line.text)), 0)
     title = max(first_page[:begin], key=lambda line: line.height if line.level else 0, default=None)
     between = first_page[first_page.index(title) + 1 : begin] if title is not None and title.level else []
     if not any(line.text.endswith(".") and line.text.rpartition(" ")[2].islower() for line in between):  # no prose
         for line in between:
             line.level = 0
-    return [line for line in headings if line.level]
 
 
 def _is_candidate(line: Line, body: float) -> bool:
