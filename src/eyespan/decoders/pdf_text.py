@@ -80,8 +80,4 @@ def clean(text: str) -> str:
 
 def joined_pairs(text: str) -> str:
     """Return text with one character for each pair of surrogates."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -206,32 +206,26 @@ def label(document: pypdfium2.PdfDocument, index: int) -> str:
     return shortened(_string(partial(pdfium.FPDF_GetPageLabel, document, index)), 40)
 
 
-def attachments(document: pypdfium2.PdfDocument, limit: int) -> tuple[list[tuple[str, int]], int]:
-    """Return name and size in bytes of the first attached files, and their number; the size is -1 if it is not known.
+def lists(document: pypdfium2.PdfDocument) -> dict[str, Any]:
+    """Return the first bookmarks and attachments of a file, the number of each, and that of digital signatures.
 
-    pdfium decompresses a file to find its size, so the sizes are left out after `SIZES_SECONDS`.
+    Attachments have a name and the size in bytes; -1 if it is not known. pdfium decompresses a file to find its size,
+    so the sizes are left out after `SIZES_SECONDS`.
     """
+    entries = bookmarks(document)
     files = []
     end = time.process_time() + SIZES_SECONDS
     total = max(0, pdfium.FPDFDoc_GetAttachmentCount(document))
-    for index in range(min(limit, total)):
+    for index in range(min(MAX_LISTED, total)):
         attachment = pdfium.FPDFDoc_GetAttachment(document, index)
         size = ctypes.c_ulong()
         is_known = time.process_time() < end and pdfium.FPDFAttachment_GetFile(attachment, None, 0, size)
         files.append((_attached_name(attachment), size.value if is_known else -1))
-    return files, total
-
-
-def lists(document: pypdfium2.PdfDocument) -> dict[str, Any]:
-    """Return the first bookmarks and attachments of a file, the number of each, and that of digital signatures."""
-    entries = bookmarks(document)
-    listed = [(level, shortened(title, MAX_TITLE_CHARS), page) for level, title, page in entries[:MAX_LISTED]]
-    files, file_count = attachments(document, MAX_LISTED)
     return {
-        "bookmarks": listed,
+        "bookmarks": [(level, shortened(title, MAX_TITLE_CHARS), page) for level, title, page in entries[:MAX_LISTED]],
         "attachments": files,
         "total_bookmarks": len(entries),
-        "total_attachments": file_count,
+        "total_attachments": total,
         "total_signatures": max(0, pdfium.FPDF_GetSignatureCount(document)),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import groupby, pairwise
 
 from eyespan.extras.documents.pdf.words import Row, Segment
@@ -25,14 +26,12 @@ def in_columns(rows: list[Row], jumps: list[float], depth: int = 0) -> list[list
     runs: list[list[Row]] = []
     for is_divided, bands in groupby(_bands(rows, x), key=lambda band: _band_score(band, x) > 0):
         run = [row for band in bands for row in band]
-        runs += _both_columns(run, x, jumps, depth) if is_divided else [run]
+        if is_divided:
+            runs += in_columns([kept for row in run if (kept := [s for s in row if s.right <= x])], jumps, depth + 1)
+            runs += in_columns([kept for row in run if (kept := [s for s in row if s.left >= x])], jumps, depth + 1)
+        else:
+            runs.append(run)
     return runs
-
-
-def _both_columns(band: list[Row], x: float, jumps: list[float], depth: int) -> list[list[Row]]:
-    left = [kept for row in band if (kept := [s for s in row if s.right <= x])]
-    right = [kept for row in band if (kept := [s for s in row if s.left >= x])]
-    return [*in_columns(left, jumps, depth + 1), *in_columns(right, jumps, depth + 1)]
 
 
 def _gutter(rows: list[Row]) -> float | None:
@@ -43,10 +42,7 @@ def _gutter(rows: list[Row]) -> float | None:
     low, high = min(s.left for s in segments), max(s.right for s in segments)
     near, far = low + 0.15 * (high - low), high - 0.12 * (high - low)
     best, place = 3, None
-    starts: dict[int, int] = {}
-    for s in segments:
-        if near < s.left < far:
-            starts[round(s.left - 2)] = starts.get(round(s.left - 2), 0) + 1
+    starts = Counter([round(s.left - 2) for s in segments if near < s.left < far])
     # The column begins where most lines begin.
     for x in sorted([x for x in starts if starts[x] > 2], key=lambda x: -starts[x])[:4]:
         score = sum([_band_score(band, x) for band in _bands(rows, x)])

@@ -138,7 +138,7 @@ def lines_of(layer: Any, text: str, words: list[Word], tables: list[Table], lack
         shown = shown.replace("\0", "").strip()
         if shown.strip("-") or (shown and not gone):
             lines.append(_line(layer, joined_pairs(shown), own))
-        lines += [Line("", table=firsts[word[4]]) for word in gone if word[4] in firsts]
+        lines += [_table_line(firsts[word[4]]) for word in gone if word[4] in firsts]
         at, begin = until, following
     return _joined_rows(lines)
 
@@ -148,11 +148,15 @@ def column_lines(layer: Any, blocks: list[Table | Row]) -> list[Line]:
     lines: list[Line] = []
     for is_table, several in groupby(blocks, key=lambda block: isinstance(block, Table)):
         if is_table:
-            lines += [Line("", table=block) for block in several if isinstance(block, Table)]
+            lines += [_table_line(block) for block in several if isinstance(block, Table)]
         else:
             segments = sorted([s for row in several if not isinstance(row, Table) for s in row], key=lambda s: s.start)
             lines += [_line(layer, joined_pairs(shown_words(s.words, s.page)), s.words) for s in segments]
     return _joined_rows(lines)
+
+
+def _table_line(table: Table) -> Line:
+    return Line("", top=min([w[1] for w in table.words]), bottom=max([w[3] for w in table.words]), table=table)
 
 
 def _line(layer: Any, text: str, words: list[Word]) -> Line:
@@ -266,11 +270,7 @@ def _lone_lines(draft: Draft, body: float) -> list[Line]:
     """Return the lines at the top and at the bottom of a page that a gap divides from the rest of it."""
     found: list[Line] = []
     height = draft.page_height
-    boxes = [(line, line.table.words if line.table else None) for line in draft.lines if line.height or line.table]
-    spans = [
-        (line, min([w[1] for w in words]), max([w[3] for w in words])) if words else (line, line.top, line.bottom)
-        for line, words in boxes
-    ]
+    spans = [(line, line.top, line.bottom) for line in draft.lines if line.height or line.table]
     for ends in (spans, [(line, height - bottom, height - top) for line, top, bottom in spans]):
         group: list[Line] = []
         last = 0.0

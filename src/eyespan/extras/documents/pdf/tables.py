@@ -96,10 +96,6 @@ class _Run:
         is_header = len(row) >= 0.7 * len(words) and bool(self.numbers)  # a word for each column of numbers
         return max(gaps) < 2.2 * sorted(gaps)[len(gaps) // 3] and not is_header
 
-    def _is_caption(self, at: int) -> bool:
-        words = self.words[at]
-        return bool(words) and _CAPTION.match(self.page, words[0][4]) is not None
-
     def region_end(self, start: int) -> int:
         """Return the end of the region that begins with a row: the last row with several segments before other text."""
         end, alone = start, 0
@@ -146,8 +142,9 @@ class _Run:
         cells = [[grid.text(line.cells.get(at, [])) for at in range(columns)] for line in made]
         first, last = start + first, start + last
         words = [word for row in self._rows[first:last] for s in row for word in s.words]
-        least = 2 if first and self._is_caption(first - 1) else 4 if len(cells[0]) == 2 else 3
-        if not _is_sure(cells, least) or _is_out_of_order(made, len(cells[0])):
+        has_caption = first and _CAPTION.match(self.page, self._rows[first - 1][0].start)
+        least = 2 if has_caption else 4 if columns == 2 else 3
+        if not _is_sure(cells, least) or _is_out_of_order(made, columns):
             return None
         return Table(cells, words), first, last
 

@@ -69,7 +69,7 @@ def is_right_to_left(text: str) -> bool:
 
 
 def read_words(boxes: Boxes, text: str) -> tuple[list[Word], int, list[tuple[int, str]]]:
-    """Return the words with their boxes, the number of those that have none or are rotated, and what the text lacks.
+    """Return the words with their boxes, the number of those that are rotated, and what the text lacks.
 
     The text lacks ^ before the raised end of a word, as in the number of a footnote or a power, and a blank between
     characters that are far apart.
@@ -83,18 +83,13 @@ def read_words(boxes: Boxes, text: str) -> tuple[list[Word], int, list[tuple[int
     for (start, end), first in zip(spans, firsts, strict=True):
         left, top, right, bottom = first
         height = bottom - top
-        is_odd = height <= 0 or right < left
         if end - start > 1:
             last = next(lasts)
             last_left, last_top, last_right, last_bottom = last
             if last_top != top or last_bottom != bottom:
-                if abs(last_top - top) > 0.5 * height and not is_odd:
+                if abs(last_top - top) > 0.5 * height:
                     last_left = left - 1
-                elif (
-                    last_bottom < bottom - 0.1 * height
-                    and last_bottom - last_top < 0.85 * height
-                    and text[end - 1].isalnum()
-                ):
+                elif last_bottom < bottom - 0.1 * height and text[end - 1].isalnum():
                     lacks += _raised_start(boxes, start, end, height, text)
                 if last_top < top:
                     top = last_top
@@ -103,7 +98,7 @@ def read_words(boxes: Boxes, text: str) -> tuple[list[Word], int, list[tuple[int
             if last_right > right:
                 right = last_right
             is_wide = right - left > height * (end - start)
-            if not is_odd and (is_wide or last_left < left - 0.1):
+            if is_wide or last_left < left - 0.1:
                 parts = _split_word(start, [first, *boxes.of(range(start + 1, end - 1)), last], height)
                 is_wide |= all(abs(a[1] - b[1]) > 1.5 * height for a, b in pairwise(parts))
                 # Rotated letters stand below each other; a hyphen joins two lines.
@@ -114,10 +109,7 @@ def read_words(boxes: Boxes, text: str) -> tuple[list[Word], int, list[tuple[int
                     continue
                 words += parts
                 continue
-        if is_odd:
-            odd += 1
-        else:
-            words.append((left, top, right, bottom, start, end))
+        words.append((left, top, right, bottom, start, end))
     if odd:  # single letters of rotated text, too
         words, every = [word for word in words if not boxes.is_rotated(word[4])], len(words)
         odd += every - len(words)
