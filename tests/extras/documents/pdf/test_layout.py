@@ -169,6 +169,29 @@ class TestTables:
 
         assert [line.strip() for line in text.split("\n")[2:]] == markdown(CELLS).split("\n")
 
+    @pytest.mark.parametrize(
+        ("turn", "rotation"), [("-1 0 0 -1 600 800", 0), ("1 0 0 1 0 0", 180), ("0 1 -1 0 0 0", 270)]
+    )
+    def test_words_of_a_page_that_is_upside_down_keep_their_order(self, tmp_path, turn, rotation):
+        content = words((72, 700, "The"), (97, 700, "words"), (136, 700, "of"), (152, 700, "a"), (163, 700, "line"))
+        data = pages(f"{turn} cm {content}", box="-800 0 800 800")
+        (tmp_path / "a.pdf").write_bytes(data.replace(b"/MediaBox", b"/Rotate %d /MediaBox" % rotation, 1))
+
+        text = Workspace(tmp_path).tool("native").call({"files": "a.pdf"}).text
+
+        assert text.split("\n")[2:] == ["\tThe words of a line"]
+
+    def test_lines_of_mirrored_letters_are_in_order_from_the_top(self, tmp_path):
+        lines = ("The letters of this font are mirrored, and", "so is the matrix of its text.")
+        content = (
+            "BT /F1 10 Tf " + " ".join([f"0 -1 -1 0 {500 - 12 * n} 700 Tm ({lines[n]}) Tj" for n in (0, 1)]) + " ET"
+        )
+        (tmp_path / "a.pdf").write_bytes(pages(content).replace(b"/MediaBox", b"/Rotate 270 /MediaBox", 1))
+
+        text = Workspace(tmp_path).tool("native").call({"files": "a.pdf"}).text
+
+        assert text.split("\n")[2:] == ["\t" + " ".join(lines)]
+
     def test_letters_of_a_negative_size_stand_upright_if_they_are_turned(self, tmp_path):
         content = words(*placed(CELLS), size=-10).replace("1 0 0 1", "-1 0 0 -1")
 

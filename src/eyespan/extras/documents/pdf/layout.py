@@ -63,15 +63,21 @@ class MarkdownText(PageText):
 
     def page(self, page: pypdfium2.PdfPage, layer: Any) -> Draft:
         """Return the lines of a page."""
-        text = _UNMAPPED.sub("\ufffd", characters(layer))
-        plain = clean(text)
+        text = characters(layer)
         try:
             boxes = Boxes(page, layer)
-            lines = _lines(boxes, layer, text, plain)
+            if (boxes.rotation - page.get_rotation()) % 360 == 180:  # pdfium has the words of lines from right to left
+                page.set_rotation(boxes.rotation)
+                layer = page.get_textpage()
+                text, boxes = characters(layer), Boxes(page, layer)
+            text = _UNMAPPED.sub("\ufffd", text)
+            lines = _lines(boxes, layer, text)
             int(sum([line.left + line.top + line.right + line.bottom + line.height for line in lines]))
-            return Draft(plain, lines, boxes.height)
+            return Draft(clean(text), lines, boxes.height)
         except (ArithmeticError, ValueError, IndexError):
-            return Draft(plain)  # boxes of a damaged file can have any numbers, also infinite ones and NaN
+            return Draft(
+                clean(_UNMAPPED.sub("\ufffd", text))
+            )  # boxes of a damaged file can have any numbers, also infinite ones and NaN
 
     def complete(
         self, made: DecodedPage, document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, layer: Any, *, may_draw: bool
@@ -107,9 +113,9 @@ class MarkdownText(PageText):
         return self.texts(drafts, 1)[1]["headings"], len(drafts)
 
 
-def _lines(boxes: Boxes, layer: Any, text: str, plain: str) -> list[Line]:
+def _lines(boxes: Boxes, layer: Any, text: str) -> list[Line]:
     words, odd, lacks = read_words(boxes, text)
-    if not words or len(words) > MAX_WORDS or odd * 2 > len(words) or is_right_to_left(plain):
+    if not words or len(words) > MAX_WORDS or odd * 2 > len(words) or is_right_to_left(text):
         return []
     # Dots that lead from a label to its number are no words of a row.
     others = [word for word in words if text[word[4] : word[5]] != "."] if ". . ." in text else words

@@ -136,7 +136,7 @@ def lines_of(layer: Any, text: str, words: list[Word], tables: list[Table], lack
             for place, sign in reversed(lacks[bisect_left(lacks, (begin, "")) : bisect_left(lacks, (end, ""))]):
                 shown = f"{shown[: place - begin]}{sign}{shown[place - begin :]}"
         shown = shown.replace("\0", "").strip()
-        if shown.strip("-") or (shown and not gone):
+        if shown:
             lines.append(_line(layer, joined_pairs(shown), own))
         lines += [_table_line(firsts[word[4]]) for word in gone if word[4] in firsts]
         at, begin = until, following

@@ -404,9 +404,8 @@ def _is_out_of_order(lines: list[_Line], columns: int) -> bool:
     """Return True if the text layer has the cells neither by rows nor by columns: a drawing, or blocks side by side."""
     cells = [(row, column, phrases) for row, line in enumerate(lines) for column, phrases in line.cells.items()]
     order = sorted([(phrase[0][4], row, column) for row, column, phrases in cells for phrase in phrases])
-    by_row, by_column = ([place[1:] for place in order], [place[:0:-1] for place in order])
-    mirrored = [(row, -column) for row, column in by_row]
-    back = min([sum([a > b for a, b in pairwise(way)]) for way in (by_row, by_column, mirrored)])
+    by_row, by_column = [place[1:] for place in order], [place[:0:-1] for place in order]
+    back = min([sum([a > b for a, b in pairwise(way)]) for way in (by_row, by_column)])
     if back > MOST_BACK * sum([a != b for a, b in pairwise(by_row)]):
         return True
     steps = [(a, b) for (_, a), (_, b) in pairwise(by_row) if a != b]

@@ -57,7 +57,7 @@ def plain_call(function: Any, result: Any, *parameters: Any) -> Any:
 
 _ADDRESS, _INT = ctypes.c_void_p, ctypes.c_int
 _loose_box = plain_call(pdfium.FPDFText_GetLooseCharBox, _INT, _ADDRESS, _INT, _ADDRESS)
-_angle = plain_call(pdfium.FPDFText_GetCharAngle, ctypes.c_float, _ADDRESS, _INT)
+_matrix = plain_call(pdfium.FPDFText_GetMatrix, _INT, _ADDRESS, _INT, _ADDRESS)
 _font_size = plain_call(pdfium.FPDFText_GetFontSize, ctypes.c_double, _ADDRESS, _INT)
 
 
@@ -91,10 +91,7 @@ def read_words(boxes: Boxes, text: str) -> tuple[list[Word], int, list[tuple[int
                     last_left = left - 1
                 elif last_bottom < bottom - 0.1 * height and text[end - 1].isalnum():
                     lacks += _raised_start(boxes, start, end, height, text)
-                if last_top < top:
-                    top = last_top
-                if last_bottom > bottom:
-                    bottom = last_bottom
+                top, bottom = min(top, last_top), max(bottom, last_bottom)
             if last_right > right:
                 right = last_right
             is_wide = right - left > height * (end - start)
@@ -138,19 +135,20 @@ class Boxes:
         count = pdfium.FPDFText_CountChars(layer)
         sample = Counter([self._quarter(at) for at in range(0, count, count // 20 + 1)])
         quarter, number = max(sample.items(), key=itemgetter(1), default=(0, 0))
-        self._rotation = 90 * quarter if number * 2 > sample.total() else page.get_rotation()
+        self.rotation = 90 * quarter if number * 2 > sample.total() else page.get_rotation()
         width, height = right - left, top - bottom
-        self.width, self.height = (width, height) if self._rotation % 180 == 0 else (height, width)
+        self.width, self.height = (width, height) if self.rotation % 180 == 0 else (height, width)
 
     def _quarter(self, index: int) -> int:
         """Return how many quarters of a turn make a character upright."""
-        angle: float = _angle(self._layer, index)
+        matrix = pdfium.FS_MATRIX()
+        _matrix(self._layer, index, ctypes.addressof(matrix))
         size: float = _font_size(self._layer, index)  # a negative one turns letters, too
-        return (2 * (size < 0) - round(angle * 2 / math.pi)) % 4
+        return (2 * (size < 0) + round(math.atan2(matrix.b, matrix.a) * 2 / math.pi)) % 4
 
     def is_rotated(self, index: int) -> bool:
         """Return True for a character that does not stand as most do."""
-        return 90 * self._quarter(index) != self._rotation
+        return 90 * self._quarter(index) != self.rotation
 
     def of(self, indexes: Sequence[int]) -> list[Box]:
         """Return left, top, right and bottom of characters."""
@@ -161,12 +159,12 @@ class Boxes:
         found = FLOATS.iter_unpack(memoryview(buffer)[:size])
         width, height = self.width, self.height
         x, y = self._corner
-        if self._rotation == 0:
+        if self.rotation == 0:
             upper = height + y
             return [(x0 - x, upper - y1, x1 - x, upper - y0) for x0, y1, x1, y0 in found]
-        if self._rotation == 90:
+        if self.rotation == 90:
             return [(y0 - y, x0 - x, y1 - y, x1 - x) for x0, y1, x1, y0 in found]
-        if self._rotation == 180:
+        if self.rotation == 180:
             return [(width - (x1 - x), y0 - y, width - (x0 - x), y1 - y) for x0, y1, x1, y0 in found]
         return [(width - (y1 - y), height - (x1 - x), width - (y0 - y), height - (x0 - x)) for x0, y1, x1, y0 in found]
 
