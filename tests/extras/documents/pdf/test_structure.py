@@ -81,6 +81,24 @@ class TestParagraphs:
 
         assert page_text(tmp_path, words(*lines(*numbers))) == numbers
 
+    def test_a_line_after_a_drawn_one_stays_apart(self, tmp_path):
+        """The text layer has both in one line."""
+        signs = "_" * 40
+        content = words(*lines(*PROSE, "Commission file 001 of the year", top=700), (72, 652, signs))
+
+        text = page_text(tmp_path, f"{content} {words((120, 636, 'The form of the year'))}")
+
+        assert text[1:] == ["Commission file 001 of the year", signs, "The form of the year"]
+
+    def test_cells_of_two_lines_stay_apart(self, tmp_path):
+        heads = [(72, 600, "Title of each class"), (230, 600, "Symbol of it"), (380, 600, "Place of its trade")]
+        cells = [(72, 588, "Common stock, at one"), (230, 588, "BOX and more"), (380, 588, "The place of Oslo")]
+
+        text = page_text(tmp_path, words(*lines(*PROSE), *heads, *cells))
+
+        joined = [" ".join([cell for _, _, cell in row]) for row in (heads, cells)]
+        assert text[1:] == joined
+
     def test_items_of_a_list_stay_apart(self, tmp_path):
         texts = [f"{n}. item {n} of the list of all of the boxes" for n in range(1, 5)]
 

@@ -52,7 +52,7 @@ LEAST_REPEATED = 20
 """A mark that is repeated so often is shown once, with its number."""
 _BREAK = re.compile(rf"\r\n|\n|[{HYPHENS}]")
 _BULLET = re.compile(r"[•▪■●◦‣∙·►➢\uf0b7\uf0a7]\s*")
-_ITEM = re.compile(r"[•▪■●◦‣∙·►➢\uf0b7\uf0a7–-]\s|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]\s|\[\d{1,3}\]")
+_ITEM = re.compile(r"[•▪■●◦‣∙·►➢\uf0b7\uf0a7–-]\s|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]\s|\[\d{1,3}\]|_{5}")
 _CAPTION = re.compile(
     r"(?i)(?:Table|Tab|Figure|Fig|Exhibit|Chart)s?\b[\s.]*(?:\d|[A-Z](?![a-z]))"
     r"|(?:Source|Note)s?\s?[:.]|(?:Grand )?Totals?\b|[表图圖図]\s?\d"
@@ -119,10 +119,12 @@ def lines_of(layer: Any, text: str, words: list[Word], tables: list[Table], lack
     starts = [word[4] for word in words]
     lines: list[Line] = []
     at = begin = 0
-    for found in [*_BREAK.finditer(text), None]:
-        end, following = found.span() if found else (len(text), len(text))
+    breaks = [found.span() for found in _BREAK.finditer(text)]
+    # pdfium goes on after a drawn line of signs with the next line of text.
+    breaks += [(b[4], b[4]) for a, b in pairwise(words) if b[1] > a[3] and b[0] < a[2] and text[a[5] : b[4]] == " "]
+    for end, following in [*sorted(breaks), (len(text), len(text))]:
         shown = text[begin:end]
-        if found and found[0] in HYPHENS:
+        if text[end:following] in (*HYPHENS,):
             shown += "-"
         until = bisect_left(starts, following, at)
         own = words[at:until]
@@ -523,8 +525,9 @@ def _goes_on(above: Line, line: Line, edge: float, leading: float) -> bool:
         return False
     if above.text.endswith("-") and line.text[:1].islower():
         return True
-    if _ENTRY.search(above.text) and (above.is_apart or _LEADERS.search(above.text)):
-        return False  # a line of a table of contents
+    is_entry = _ENTRY.search(above.text) and (above.is_apart or _LEADERS.search(above.text))
+    if is_entry or (above.is_apart and line.is_apart):
+        return False  # lines of a table of contents, cells
     if above.text.count(" ") < LEAST_WORDS - 1:
         return False
     word = len(line.text.partition(" ")[0]) / max(1, len(line.text)) * (line.right - line.left)
