@@ -91,6 +91,17 @@ class TestTables:
 
         assert shown(tmp_path, words(*[word for row in rows for word in row])) == markdown(cells)
 
+    def test_a_name_at_the_left_of_numbers_at_the_right_is_theirs(self, tmp_path):
+        """The name stands close to the numbers of the column before it, as a sign of a currency does."""
+        names, rights = ("Year", "Bill", "Amy", "James"), (120, 200, 280, 360)
+        values = [(str(2000 + n), f"{900 + n}", f"{7 * n + 600}", f"{500 - n}") for n in range(18)]
+        cells = [(right - 78, 700, name) for name, right in zip(names, rights, strict=True)]
+        for row, line in enumerate(values, 1):
+            for right, value in zip(rights, line, strict=True):
+                cells.append((right - 5.56 * len(value), 700 - 16 * row, value))
+
+        assert shown(tmp_path, words(*cells)) == markdown([names, *values])
+
     def test_a_heading_over_two_columns_stands_in_the_first_of_them(self, tmp_path):
         heading = (290, 716, "Number of pieces counted")
         cells = (("", "", "Number of pieces counted", ""), *CELLS)
@@ -323,6 +334,14 @@ def test_a_title_in_large_letters_divides_two_tables(tmp_path):
     text = shown(tmp_path, " ".join(content))
 
     assert text.count("| Code | Place | Expected | Actual |\n| --- |") == 2
+
+
+@pytest.mark.parametrize(("names", "gap", "tables"), [(True, 26, 2), (False, 26, 1), (True, 16, 1)])
+def test_a_title_between_two_gaps_divides_tables_with_names_of_columns(tmp_path, names, gap, tables):
+    below = placed(CELLS if names else CELLS[1:], top=636 - 2 * gap)
+    content = words(*placed(CELLS), (72, 636 - gap, "Other boxes"), *below)
+
+    assert shown(tmp_path, content).count("\n| --- |") == tables
 
 
 def test_columns_of_text_that_are_written_across_are_put_in_order(tmp_path):

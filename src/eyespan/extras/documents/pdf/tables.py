@@ -208,7 +208,7 @@ class _Grid:
         crossing = 0 if len(body) < 6 else 1 if len(body) < 12 else len(body) // 8
         changes = sorted([change for row in body for w in row for change in ((w[0] + 0.2, 1), (w[2] - 0.2, -1))])
         edges = []
-        for x in _strips(changes, crossing):
+        for x, leftmost in _strips(changes, crossing):
             gaps, numbers = [], 0
             for row in body:
                 at = bisect_left(row, x, key=lambda word: (word[0] + word[2]) / 2)
@@ -224,7 +224,8 @@ class _Grid:
             is_blank = many < (0.4 if are_numbers else 0.75) * self._height and many - few < 0.06 * self._height
             is_apart = are_numbers and many > 1.6 * self._blank
             if not is_blank and (is_apart or median(gaps) >= max(0.45 * self._height, 1.6 * self._blank)):
-                edges.append(x)
+                # Numbers end at the right of their column; a name or the sign of a currency may begin far before them.
+                edges.append(leftmost if are_numbers else x)
         return edges
 
     def _needed_edges(self) -> list[float]:
@@ -273,18 +274,20 @@ class _Grid:
         return line
 
 
-def _strips(changes: list[tuple[float, int]], crossing: int) -> list[float]:
-    """Return the middle of the widest part that the fewest rows cross, of each strip that few rows cross."""
-    found: list[float] = []
-    depth, best = 0, None
+def _strips(changes: list[tuple[float, int]], crossing: int) -> list[tuple[float, float]]:
+    """Return for each strip that few rows cross the middle of two parts, those that the fewest cross: the widest one,
+    and the first one.
+    """
+    found: list[tuple[float, float]] = []
+    depth, parts = 0, []
     for (x, change), (following, _) in pairwise(changes):
         depth += change
-        if depth > crossing:
-            if best is not None:
-                found.append(best[2])
-            best = None
-        elif best is None or (depth, x - following) < best[:2]:
-            best = (depth, x - following, (x + following) / 2)
+        if depth <= crossing:
+            parts.append((depth, x - following, (x + following) / 2))
+        elif parts:
+            first = min([part for part in parts if part[1] < -0.5] or parts, key=lambda part: part[0])
+            found.append((min(parts)[2], first[2]))
+            parts = []
     return found
 
 
