@@ -80,4 +80,4 @@ def clean(text: str) -> str:
 
 def joined_pairs(text: str) -> str:
     """Return text with one character for each pair of surrogates."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

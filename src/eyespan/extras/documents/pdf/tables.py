@@ -184,17 +184,11 @@ class _Grid:
         self._page, self._numbers = run.page, run.numbers
         self._height = height = median([w[3] - w[1] for row in rows for w in row])
         pairs = [[(a, b, b[0] - a[2]) for a, b in pairwise(row)] for row in rows]
-        blanks = sorted(
-            [
-                gap
-                for row in pairs
-                for a, b, gap in row
-                if 0.05 * height < gap < WIDE_GAP * height and a[4] not in self._numbers and b[4] not in self._numbers
-            ]
-        )
+        wide = WIDE_GAP * height
+        gaps = [gap for row in pairs for a, b, gap in row if self._numbers.isdisjoint((a[4], b[4]))]
+        blanks = sorted([gap for gap in gaps if 0.05 * height < gap < wide])
         self._blank = blanks[len(blanks) // 3] if len(blanks) > 3 else 0.25 * height
         """The usual gap between two words of a cell."""
-        wide = WIDE_GAP * height
         body = [row for row, found in zip(rows, pairs, strict=True) if any(gap > wide for _, _, gap in found)]
         self.edges = self._found_edges(body)
         self.lines = [self._line(row) for row in rows]

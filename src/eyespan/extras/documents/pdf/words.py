@@ -132,7 +132,7 @@ class Boxes:
         left, bottom, right, top = page.get_bbox()
         self._layer = address_of(layer.raw)
         self._corner = left, bottom
-        count = pdfium.FPDFText_CountChars(layer)
+        count = layer.count_chars()
         sample = Counter([self._quarter(at) for at in range(0, count, count // 20 + 1)])
         quarter, number = max(sample.items(), key=itemgetter(1), default=(0, 0))
         self.rotation = 90 * quarter if number * 2 > sample.total() else page.get_rotation()
