@@ -63,7 +63,8 @@ def page_additions(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, lay
             found["Form fields"].append(_field(document.formenv, annotation))
     lines: list[str] = []
     for title, entries in found.items():
-        if shown := [f"- {entry}" for entry in dict.fromkeys(entries) if entry]:
+        counted = entries if title == "Links" else dict.fromkeys(entries)  # a field has several places on a page
+        if shown := [f"- {entry}" for entry in counted if entry]:
             lines += ["", f"{title}:", *shown]
     total = pdfium.FPDFPage_GetAnnotCount(page)
     if total > MAX_ENTRIES:
@@ -77,10 +78,8 @@ def page_additions(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, lay
 def _annotations(page: pypdfium2.PdfPage) -> Iterator[Any]:
     for index in range(min(MAX_ENTRIES, pdfium.FPDFPage_GetAnnotCount(page))):
         annotation = pdfium.FPDFPage_GetAnnot(page, index)
-        try:
-            yield annotation
-        finally:
-            pdfium.FPDFPage_CloseAnnot(annotation)
+        yield annotation
+        pdfium.FPDFPage_CloseAnnot(annotation)
 
 
 def _field(form: Any, annotation: Any) -> str:
