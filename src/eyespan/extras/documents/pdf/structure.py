@@ -8,7 +8,6 @@ place at the top or bottom of many pages is shown once, with these pages.
 from __future__ import annotations
 
 import ctypes
-import math
 import re
 from bisect import bisect_left
 from collections import Counter
@@ -335,12 +334,14 @@ def _mark_headings(lines: list[Line], body: float) -> None:
     for key, line in zip(keys, found, strict=True):
         line.level = int(counts[key] == 1)
     found = [line for line in found if line.level]
+    if len(found) < 2:
+        return
     prose = sum(map(_is_text, lines))
     heights = sorted([line.height for line in found])
     least = LARGE_LABEL * body if prose < LEAST_PROSE * len(lines) else 0  # a form
-    if (len(found) > 1 and not prose) or len(found) > max(3, MOST_HEADINGS * len(lines)):  # a slide or a drawing
+    if not prose or len(found) > max(3, MOST_HEADINGS * len(lines)):  # a slide or a drawing
         least = 0.97 * heights[-1] if prose else heights[-2] / 0.97
-    for line in found if len(found) > 1 else []:
+    for line in found:
         line.level = int(line.height > least)
 
 
@@ -365,16 +366,16 @@ def _unmark_labels(pages: list[list[Line]], drafts: list[Draft]) -> None:
     """
     is_near: dict[int, bool] = {}
     styles: dict[tuple[int, bool], list[bool]] = {}
-    distance = math.inf
-    for line in reversed([line for page in pages for line in page]):
+    others = [line for page in pages for line in page if not line.level]
+    at = 0
+    for line in [line for page in pages for line in page]:
         if line.level:
-            is_near[id(line)] = distance < NEAR_TEXT
-            styles.setdefault((round(line.height), line.is_bold), []).append(distance < NEAR_TEXT)
-        else:
-            distance = 0 if _is_text(line) else distance + 1
+            is_near[id(line)] = any(map(_is_text, others[at : at + NEAR_TEXT]))
+            styles.setdefault((round(line.height), line.is_bold), []).append(is_near[id(line)])
+        at += not line.level
     for page, draft in zip(pages, drafts, strict=True):
         is_cover = len(page) < FEW_LINES and not any(map(_is_text, page))
-        lowest = math.inf if is_cover else UPPER_PART * draft.page_height
+        lowest = draft.page_height * (1 if is_cover else UPPER_PART)
         found = [line for line in page if line.level]
         largest = max([line.height for line in found], default=0)
         for line in found:
