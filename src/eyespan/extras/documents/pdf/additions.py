@@ -104,11 +104,8 @@ def _field(form: Any, annotation: Any) -> str:
 def _chosen(form: Any, annotation: Any) -> list[str]:
     """Return the labels of the chosen options of a list."""
     count = min(MAX_ENTRIES, pdfium.FPDFAnnot_GetOptionCount(form, annotation))
-    return [
-        _string(partial(pdfium.FPDFAnnot_GetOptionLabel, form, annotation, at))
-        for at in range(count)
-        if pdfium.FPDFAnnot_IsOptionSelected(form, annotation, at)
-    ]
+    chosen = [at for at in range(count) if pdfium.FPDFAnnot_IsOptionSelected(form, annotation, at)]
+    return [_string(partial(pdfium.FPDFAnnot_GetOptionLabel, form, annotation, at)) for at in chosen]
 
 
 def _link(document: pypdfium2.PdfDocument, annotation: Any, quotes: _Quotes) -> str:

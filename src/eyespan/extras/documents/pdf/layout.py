@@ -120,6 +120,8 @@ def _lines(boxes: Boxes, layer: Any, text: str) -> list[Line]:
     # Dots that lead from a label to its number are no words of a row.
     others = [word for word in words if text[word[4] : word[5]] != "."] if ". . ." in text else words
     rows = rows_of(others, _with_raised_digits(text, lacks))
+    if sum([len(row) > 1 for row in rows]) < 2:
+        return lines_of(layer, text, words, [], lacks)
     jumps: list[float] = []
     columns = [blocks_of(run) for run in in_columns(rows, jumps)]
     if jumps and not odd:

@@ -58,6 +58,7 @@ def plain_call(function: Any, result: Any, *parameters: Any) -> Any:
 _ADDRESS, _INT = ctypes.c_void_p, ctypes.c_int
 _loose_box = plain_call(pdfium.FPDFText_GetLooseCharBox, _INT, _ADDRESS, _INT, _ADDRESS)
 _matrix = plain_call(pdfium.FPDFText_GetMatrix, _INT, _ADDRESS, _INT, _ADDRESS)
+_MATRIX = pdfium.FS_MATRIX()
 _font_size = plain_call(pdfium.FPDFText_GetFontSize, ctypes.c_double, _ADDRESS, _INT)
 
 
@@ -141,10 +142,9 @@ class Boxes:
 
     def _quarter(self, index: int) -> int:
         """Return how many quarters of a turn make a character upright."""
-        matrix = pdfium.FS_MATRIX()
-        _matrix(self._layer, index, ctypes.addressof(matrix))
+        _matrix(self._layer, index, ctypes.addressof(_MATRIX))
         size: float = _font_size(self._layer, index)  # a negative one turns letters, too
-        return (2 * (size < 0) + round(math.atan2(matrix.b, matrix.a) * 2 / math.pi)) % 4
+        return (2 * (size < 0) + round(math.atan2(_MATRIX.b, _MATRIX.a) * 2 / math.pi)) % 4
 
     def is_rotated(self, index: int) -> bool:
         """Return True for a character that does not stand as most do."""
