@@ -75,9 +75,8 @@ class MarkdownText(PageText):
             int(sum([line.left + line.top + line.right + line.bottom + line.height for line in lines]))
             return Draft(clean(text), lines, boxes.height)
         except (ArithmeticError, ValueError, IndexError):
-            return Draft(
-                clean(_UNMAPPED.sub("\ufffd", text))
-            )  # boxes of a damaged file can have any numbers, also infinite ones and NaN
+            # Boxes of a damaged file can have any numbers, also infinite ones and NaN.
+            return Draft(clean(_UNMAPPED.sub("\ufffd", text)))
 
     def complete(
         self, made: DecodedPage, document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, layer: Any, *, may_draw: bool
