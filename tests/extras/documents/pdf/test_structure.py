@@ -511,6 +511,16 @@ class TestScans:
         assert "recognised by a program (OCR) and may be wrong, see this image" in reply.text
         assert [type(block).__name__ for block in reply.content] == ["TextContent", "ImageContent"]
 
+    @pytest.mark.parametrize(("height", "has_image"), [(792, True), (200, False)])
+    def test_a_page_that_is_an_image_with_a_number_comes_as_one(self, tmp_path, height, has_image):
+        image = f"q 612 0 0 {height} 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID x EI Q"
+        (tmp_path / "a.pdf").write_bytes(pages(f"{image} {words((300, 20, 'page 7'))}"))
+
+        reply = Workspace(tmp_path).tool("native").call({"files": "a.pdf"})
+
+        assert "page 7" in reply.text
+        assert ["ImageContent" in type(block).__name__ for block in reply.content] == [False, True][: 1 + has_image]
+
     def test_visible_text_is_no_scan(self, tmp_path):
         assert "OCR" not in shown(tmp_path, words(*lines(*PROSE)))
 
