@@ -87,3 +87,27 @@ class TestRows:
         rows = pdf_words.rows_of([(0.0, 0.0, 9.0, 9.0, 0, 3)], "ab\ufffe")
 
         assert pdf_words.shown_words(rows[0][0].words, rows[0][0].page) == "ab-"
+
+
+@pytest.mark.parametrize(("gap", "shown"), [(2.4, "Singapore 138588 Towers"), (4, None)])
+def test_letters_that_are_set_apart_are_words(gap, shown):
+    """The layer has blanks between them; on a page with wide gaps between letters they stay."""
+    placed, x = [], 72.0
+    for word in ("Singapore", "138588", "Towers"):
+        for letter in word:
+            placed.append((round(x, 2), 700, letter))
+            x += WIDTHS.get(letter, 5.56) + gap
+        x += 8
+    page = pypdfium2.PdfDocument(pages(words(*placed)))[0]
+    layer = page.get_textpage()
+    text = characters(layer)
+
+    joined = pdf_words.with_joined_letters(text, pdf_words.Boxes(page, layer), layer)
+
+    assert text.count(" ") > 15
+    assert len(joined) == len(text)
+    assert joined.replace("\0", "").rstrip() == (shown or text.rstrip())
+
+
+WIDTHS = {"S": 6.67, "i": 2.22, "T": 6.11, "w": 7.22, "r": 3.33, "s": 5.0}
+"""The widths of letters in Helvetica at 10 points."""

@@ -23,15 +23,13 @@ from eyespan.extras.documents.pdf.columns import in_columns
 from eyespan.extras.documents.pdf.legible import unreadable_text
 from eyespan.extras.documents.pdf.structure import Draft, Line, column_lines, lines_of, texts_of
 from eyespan.extras.documents.pdf.tables import Table, blocks_of
-from eyespan.extras.documents.pdf.words import RAISED, Boxes, is_right_to_left, read_words, rows_of
+from eyespan.extras.documents.pdf.words import RAISED, Boxes, is_right_to_left, read_words, rows_of, with_joined_letters
 
 _DIGITS = re.compile(r"[0-9]+")
 _UNMAPPED = re.compile("[\x01\x03-\x08\x0e-\x1f\x7f-\x9f]")
 """pdfium returns the codes of characters without a map; a digit that is left out would be worse than a sign of it."""
 MAX_SUGGESTED = 200
 """The titles that one which does not exist is compared with."""
-MAX_WORDS = 20_000
-"""A page with more words is shown as it is."""
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
@@ -65,12 +63,13 @@ class MarkdownText(PageText):
         """Return the lines of a page."""
         text = characters(layer)
         try:
-            boxes = Boxes(page, layer)
-            if (boxes.rotation - page.get_rotation()) % 360 == 180:  # pdfium has the words of lines from right to left
+            boxes, turned = Boxes(page, layer), page.get_rotation()
+            if (boxes.rotation - turned) % 360 == 180:  # pdfium has the words of lines from right to left
                 page.set_rotation(boxes.rotation)
                 layer = page.get_textpage()
                 text, boxes = characters(layer), Boxes(page, layer)
-            text = _UNMAPPED.sub("\ufffd", text)
+                page.set_rotation(turned)
+            text = with_joined_letters(_UNMAPPED.sub("\ufffd", text), boxes, layer)
             lines = _lines(boxes, layer, text)
             int(sum([line.left + line.top + line.right + line.bottom + line.height for line in lines]))
             return Draft(clean(text), lines, boxes.height)
@@ -114,7 +113,7 @@ class MarkdownText(PageText):
 
 def _lines(boxes: Boxes, layer: Any, text: str) -> list[Line]:
     words, odd, lacks = read_words(boxes, text)
-    if not words or len(words) > MAX_WORDS or odd * 2 > len(words) or is_right_to_left(text):
+    if not words or odd * 2 > len(words) or is_right_to_left(text):
         return []
     # Dots that lead from a label to its number are no words of a row.
     others = [word for word in words if text[word[4] : word[5]] != "."] if ". . ." in text else words

@@ -35,8 +35,14 @@ MAX_ROWS_BACK = 6
 """A word belongs to one of the last so many rows, or starts a new one."""
 WIDE_GAP = 0.95
 """A wider gap than this share of the line's height separates two segments."""
+MAX_WORDS = 20_000
+"""A page with more words is shown as it is."""
+LEAST_SINGLE, MOST_APART = 0.2, 0.25
+"""On a page with so many single letters for each blank, those that are narrower than others, and than this share of the
+height of letters, may be none."""
 MAX_RAISED = 3
-_WORD = re.compile(r"[^ \t\r\n\x0b\x0c\xa0\0]+")
+_WORD = re.compile(r"[^ \t\r\n\x0b\x0c\xa0]+")
+_BLANK, _SINGLE = re.compile(r"(?<=\S) (?=\S)"), re.compile(r"(?<!\S)[A-Za-z](?!\S)")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 FLOATS = struct.Struct("4f")
@@ -69,13 +75,28 @@ def is_right_to_left(text: str) -> bool:
 # --- words -----------------------------------------------------------------------------------------------------------
 
 
+def with_joined_letters(text: str, boxes: Boxes, layer: Any) -> str:
+    """Return text with NUL for each blank that pdfium has put between the letters of a word that are set apart."""
+    places = [found.start() for found in _BLANK.finditer(text)]
+    if not 0 < LEAST_SINGLE * len(places) < len(_SINGLE.findall(text)) or len(places) > MAX_WORDS:
+        return text
+    pairs = zip(boxes.of([at - 1 for at in places]), boxes.of([at + 1 for at in places]), strict=True)
+    gaps = [(b[0] - a[2]) / max(a[3] - a[1], b[3] - b[1], 0.1) for a, b in pairs]
+    most = min(MOST_APART, 0.45 * sorted(gaps)[9 * len(gaps) // 10])
+    near = [at for at, gap in zip(places, gaps, strict=True) if gap < most]
+    torn = {at for at in near if pdfium.FPDFText_IsGenerated(layer, at) == 1}
+    return "".join(["\0" if at in torn else char for at, char in enumerate(text)])
+
+
 def read_words(boxes: Boxes, text: str) -> tuple[list[Word], int, list[tuple[int, str]]]:
     """Return the words with their boxes, the number of those that are rotated, and what the text lacks.
 
     The text lacks ^ before the raised end of a word, as in the number of a footnote or a power, and a blank between
-    characters that are far apart.
+    characters that are far apart. There are no words if they are too many.
     """
     spans = [found.span() for found in _WORD.finditer(text)]
+    if len(spans) > MAX_WORDS:
+        return [], 0, []
     firsts = boxes.of([start for start, _ in spans])
     lasts = iter(boxes.of([end - 1 for start, end in spans if end - start > 1]))
     words: list[Word] = []
@@ -217,7 +238,7 @@ def shown_words(words: list[Word], page: str) -> str:
             text = text.translate(RAISED)
         shown.append(text)
         right = edge
-    return "".join(shown)
+    return "".join(shown).replace("\0", "")
 
 
 Row = list[Segment]
