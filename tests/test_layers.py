@@ -156,7 +156,7 @@ PARSING_BUILTINS = {"compile", "eval", "exec"}
 
 BUDGETS = {
     "core": (20_000, 20_000),
-    "documents": (6_262, 6_262),
+    "documents": (6_253, 6_253),
     "languages": (2_673, 2_673),
     "families": (2_260, 2_260),
     "http": (3_647, 3_200),

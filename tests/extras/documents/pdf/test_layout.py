@@ -262,6 +262,12 @@ def test_each_line_of_a_table_of_contents_is_a_row(tmp_path, dots, shown_dots):
     assert text.split("\n")[2:] == [f"| Part number {n}{shown_dots} | {8 + n} |" for n in range(1, 6)]
 
 
+def test_tables_of_contents_beside_each_other_are_no_table(tmp_path):
+    rows = [(str(n), f"Title {n}", str(n + 20), f"Title {n + 20}") for n in range(1, 8)]
+
+    assert "|" not in shown(tmp_path, words(*placed(rows)))
+
+
 def test_a_character_of_two_code_units_is_one_in_a_cell(tmp_path):
     font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 7 0 R >>"
     to_unicode = stream(

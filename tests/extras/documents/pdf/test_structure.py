@@ -363,12 +363,6 @@ class TestHeadings:
 
         assert [line for line in text if line[0] == "#"] == []
 
-    @pytest.mark.parametrize("text", ["128 The book of boxes", "The book of boxes 128"])
-    def test_a_running_header_with_its_page_is_no_heading(self, tmp_path, text):
-        content = f"{bold((72, 700, text))} {words(*lines(*PROSE, top=670))}"
-
-        assert page_text(tmp_path, content, more=BOLD, fonts="/F2 4 0 R")[0] == text
-
     @pytest.mark.parametrize(("after", "is_heading"), [((), False), ((PROSE,), True), ((ADDRESS, ADDRESS), False)])
     def test_a_heading_has_text_after_it_or_others_of_its_style_have(self, tmp_path, after, is_heading):
         parts = [words(*lines(*PROSE, *PROSE, top=700))]

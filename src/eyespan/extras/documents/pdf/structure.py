@@ -32,7 +32,7 @@ NUMBER_GAP = 3.0
 LEAST_PROSE, LARGE_LABEL, MOST_HEADINGS, LARGE_SENTENCE = 0.15, 1.3, 0.4, 1.5
 """A page with a smaller share of sentences and tables among its lines is a form: text up to this size may be labels.
 With a larger share of headings it is a slide or a list. A smaller text with a full stop at its end is no heading."""
-NEAR_TEXT, LEAST_NEAR, UPPER_PART, FEW_LINES = 3, 0.4, 0.4, 15
+NEAR_TEXT, LEAST_NEAR, UPPER_PART = 3, 0.4, 0.4
 """Text follows a heading within so many lines, or this share of the headings of its style."""
 MAX_LABEL_CHARS = 20
 """A shorter text beside a line is a cell or a label, and so is the line, unless longer text follows."""
@@ -65,7 +65,6 @@ _NO_TITLE = re.compile(
     r"|\ufffd|\.{4}|_{3}|…{2}|。"
 )
 """Names of authors with notes or initials, addresses, formulas, code, unreadable letters, blanks, sentences."""
-_WITH_PAGE = re.compile(r"\d{2,3} [^\W\d]|.*[^\W\d] \d{2,3}$")
 _SENTENCE = re.compile(r"(?:[^\W\d_]{2,}\W+){5}|[^\W\d_\x00-\u2fff]{12}")
 _GOES_ON = re.compile(r"[a-zß-ÿа-я]{2,}[\s,;-]")
 _ABSTRACT = re.compile(r"(?i)(?:1\.? |I\. )?(?:abstract|summary|introduction|keywords|r[ée]sum[ée]|zusammenfassung)\b")
@@ -222,7 +221,6 @@ def texts_of(drafts: list[Draft], first: int) -> tuple[list[str], dict[str, Any]
     pages = [[line for line in draft.lines if id(line) not in running[0]] for draft in drafts]
     for lines in pages:
         _mark_headings(lines, body)
-    _unmark_repeated(pages)
     if first == 1 and pages:
         _unmark_authors(pages[0])
     _unmark_labels(pages, drafts)
@@ -298,12 +296,11 @@ def _is_marginal(line: Line, body: float, is_near: bool) -> bool:
 def _mark_headings(lines: list[Line], body: float) -> None:
     """Find the headings of a page; those of several lines become one line."""
     found: list[Line] = []
-    upper = min([line.top for line in lines if line.height], default=0)
-    lower = max([line.bottom for line in lines], default=0)
     at = 0
     while at < len(lines):
         line = lines[at]
-        if not _is_candidate(line, body):
+        least = 0.8 if _SECTION.fullmatch(line.text) else 0.93 if line.is_bold else LARGE
+        if line.is_apart or not body or line.height < least * body:
             at += 1
             continue
         end = at + 1
@@ -314,12 +311,10 @@ def _mark_headings(lines: list[Line], body: float) -> None:
         after = lines[end] if end < len(lines) else None
         text = " ".join([one.text for one in group])
         is_short = end - at <= MAX_HEADING_LINES and len(text) <= MAX_HEADING_CHARS
-        is_large = line.height >= LARGE * body
         # Bold letters above a table are names of columns, in a sentence a part of it.
-        is_running = (line.top == upper or line.bottom == lower) and _WITH_PAGE.match(text)
         is_part = after and (after.table or (_GOES_ON.match(after.text) and not _NUMBERING.match(text)))
-        is_head = not is_running and (is_large or not is_part)
-        if is_short and is_head and _stands_alone(group, before, after, lines) and _is_title(text, line.height / body):
+        is_head = is_short and (line.height >= LARGE * body or not is_part)
+        if is_head and _stands_alone(group, before, after, lines) and _is_title(text, line.height / body):
             line.text, line.bottom, line.level = text, group[-1].bottom, 1
             del lines[at + 1 : end]
             found.append(line)
@@ -345,15 +340,6 @@ def _mark_headings(lines: list[Line], body: float) -> None:
         line.level = int(line.height > least)
 
 
-def _unmark_repeated(pages: list[list[Line]]) -> None:
-    """The header of a chapter, which an earlier page has at the same height, is no heading."""
-    places: set[tuple[str, int]] = set()
-    for line in [line for page in pages for line in page if line.level]:
-        place = (line.text, round(line.top))
-        line.level = int(place not in places)
-        places.add(place)
-
-
 def _is_text(line: Line) -> bool:
     """Return True for a table, and for a line with a part of a sentence."""
     return not line.level and (line.table is not None or _SENTENCE.search(line.text) is not None)
@@ -362,8 +348,10 @@ def _is_text(line: Line) -> bool:
 def _unmark_labels(pages: list[list[Line]], drafts: list[Draft]) -> None:
     """Labels, names and marks are no headings: text follows a heading, or most others of its style.
 
-    The largest one in the upper part of a page, or of a page with a few lines that are no text, is a title.
+    The largest one in the upper part of a page, or of a page without text, is a title. What an earlier page has at the
+    same height is the header of a chapter.
     """
+    places: set[tuple[str, int]] = set()
     is_near: dict[int, bool] = {}
     styles: dict[tuple[int, bool], list[bool]] = {}
     others = [line for page in pages for line in page if not line.level]
@@ -374,14 +362,15 @@ def _unmark_labels(pages: list[list[Line]], drafts: list[Draft]) -> None:
             styles.setdefault((round(line.height), line.is_bold), []).append(is_near[id(line)])
         at += not line.level
     for page, draft in zip(pages, drafts, strict=True):
-        is_cover = len(page) < FEW_LINES and not any(map(_is_text, page))
-        lowest = draft.page_height * (1 if is_cover else UPPER_PART)
+        lowest = draft.page_height * (UPPER_PART if any(map(_is_text, page)) else 1)
         found = [line for line in page if line.level]
         largest = max([line.height for line in found], default=0)
         for line in found:
             alike = styles[round(line.height), line.is_bold]
             is_title = line.top < lowest and line.height > 0.97 * largest
-            line.level = int(is_near[id(line)] or is_title or sum(alike) >= LEAST_NEAR * len(alike))
+            is_heading = is_near[id(line)] or is_title or sum(alike) >= LEAST_NEAR * len(alike)
+            line.level = int(is_heading and (line.text, round(line.top)) not in places)
+            places.add((line.text, round(line.top)))
 
 
 def _unmark_authors(first_page: list[Line]) -> None:
@@ -392,11 +381,6 @@ def _unmark_authors(first_page: list[Line]) -> None:
     if not any(line.text.endswith(".") and line.text.rpartition(" ")[2].islower() for line in between):  # no prose
         for line in between:
             line.level = 0
-
-
-def _is_candidate(line: Line, body: float) -> bool:
-    least = LARGE if not line.is_bold else 0.93
-    return not line.is_apart and body > 0 and line.height >= (0.8 if _SECTION.fullmatch(line.text) else least) * body
 
 
 def _is_same_style(above: Line, line: Line, body: float) -> bool:
@@ -438,9 +422,9 @@ def _is_title(text: str, size: float) -> bool:
 
 def _set_levels(headings: list[Line], body: float) -> None:
     """Set the levels of headings: by size, then by weight; numbers such as 2.1 are one level below 2."""
-    heights = sorted({round(line.height * 2) / 2 for line in headings if line.height >= LARGE * body}, reverse=True)
     levels: list[float] = []
-    for height in heights:
+    heights = {round(line.height * 2) / 2 for line in headings if line.height >= LARGE * body}
+    for height in sorted(heights, reverse=True):
         if not levels or height < 0.9 * levels[-1]:
             levels.append(height)
     numbered = []

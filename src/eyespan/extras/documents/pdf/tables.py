@@ -382,10 +382,13 @@ _MARK = re.compile(r"[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})?(?:[.)\]]|\.\d+)*|
 def _is_sure(cells: list[list[str]], least_rows: int) -> bool:
     """Return True if few cells are empty, and most of them are no parts of sentences."""
     columns = len(cells[0])
+    numbers = [[int(cell) for cell in column if cell.isdecimal()] for column in zip(*cells, strict=True)]
+    pages = [found for found in numbers if len(set(found)) > 4]
+    if 1 < len(pages) <= columns // 2 and pages == sorted(map(sorted, pages)):
+        return False  # tables of contents beside each other
     counts = [sum(map(bool, row)) for row in cells]
-    if sum(counts) < LEAST_FILLED * len(cells) * columns or max(counts) < 0.75 * columns:
-        return False
-    if sum([count > 1 for count in counts]) < least_rows:
+    is_short = sum([count > 1 for count in counts]) < least_rows
+    if is_short or sum(counts) < LEAST_FILLED * len(cells) * columns or max(counts) < 0.75 * columns:
         return False
     filled = [cell for row in cells for cell in row if cell]
     if sum(map(len, filled)) > MAX_CELL_CHARS * len(filled):
