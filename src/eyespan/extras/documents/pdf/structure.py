@@ -119,7 +119,7 @@ def lines_of(layer: Any, text: str, words: list[Word], tables: list[Table], lack
     at = begin = 0
     breaks = [found.span() for found in _BREAK.finditer(text)]
     # pdfium goes on after a drawn line of signs with the next line of text.
-    breaks += [(b[4], b[4]) for a, b in pairwise(words) if b[1] > a[3] and b[0] < a[2] and text[a[5] : b[4]] == " "]
+    breaks += [(b[4], b[4]) for a, b in pairwise(words if "___" in text else []) if b[1] > a[3] and b[0] < a[2]]
     for end, following in [*sorted(breaks), (len(text), len(text))]:
         shown = text[begin:end]
         if text[end:following] in (*HYPHENS,):

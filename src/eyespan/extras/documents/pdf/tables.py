@@ -87,11 +87,11 @@ class _Run:
         """Return True for a title, also one in large letters, and for a line of running text, whose gaps are alike."""
         words, row = self.words[at], self._rows[at]
         gap = row[0].top - max([s.bottom for s in self._rows[at - 1]]) if at else 0.0
-        is_title = row[0].bottom - row[0].top > LARGE * self._height
-        if at + 1 < len(self._rows) and len(self._rows[at + 1]) > 1:  # a gap, and names of columns
-            is_apart = self._rows[at + 1][0].top - row[0].bottom > 0.6 * self._height
-            is_title |= is_apart and not any(w[4] in self.numbers for w in self.words[at + 1])
-        is_title &= len(row) == 1 and gap > 0.6 * self._height
+        is_title = len(row) == 1 and gap > 0.6 * self._height
+        if is_title and row[0].bottom - row[0].top <= LARGE * self._height:  # the next row has names of columns
+            below = self._rows[at + 1] if at + 1 < len(self._rows) else row
+            is_title = len(below) > 1 and below[0].top - row[0].bottom > 0.6 * self._height
+            is_title = is_title and not any(w[4] in self.numbers for w in self.words[at + 1])
         if words and (is_title or _TITLE.match(self.page, words[0][4])):
             return True
         if len(words) < 7 or sum([w[4] in self.numbers for w in words]) * 3 >= len(words):

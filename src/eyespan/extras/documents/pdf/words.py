@@ -77,12 +77,12 @@ def is_right_to_left(text: str) -> bool:
 
 def with_joined_letters(text: str, boxes: Boxes, layer: Any) -> str:
     """Return text with NUL for each blank that pdfium has put between the letters of a word that are set apart."""
-    places = [found.start() for found in _BLANK.finditer(text)]
-    if not 0 < LEAST_SINGLE * len(places) < len(_SINGLE.findall(text)) or len(places) > MAX_WORDS:
+    if not 0 < LEAST_SINGLE * text.count(" ") < len(_SINGLE.findall(text)) or len(text) > MAX_WORDS * 5:
         return text
+    places = [found.start() for found in _BLANK.finditer(text)]
     pairs = zip(boxes.of([at - 1 for at in places]), boxes.of([at + 1 for at in places]), strict=True)
     gaps = [(b[0] - a[2]) / max(a[3] - a[1], b[3] - b[1], 0.1) for a, b in pairs]
-    most = min(MOST_APART, 0.45 * sorted(gaps)[9 * len(gaps) // 10])
+    most = min(MOST_APART, 0.45 * sorted([0.0, *gaps])[-1 - len(gaps) // 20])
     near = [at for at, gap in zip(places, gaps, strict=True) if gap < most]
     torn = {at for at in near if pdfium.FPDFText_IsGenerated(layer, at) == 1}
     return "".join(["\0" if at in torn else char for at, char in enumerate(text)])
