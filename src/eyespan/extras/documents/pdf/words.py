@@ -42,7 +42,7 @@ LEAST_SINGLE, MOST_APART = 0.2, 0.25
 height of letters, may be none."""
 MAX_RAISED = 3
 _WORD = re.compile(r"[^ \t\r\n\x0b\x0c\xa0]+")
-_BLANK, _SINGLE = re.compile(r"(?<=\S) (?=\S)"), re.compile(r"(?<!\S)[A-Za-z](?!\S)")
+_BLANK, _SINGLE = re.compile(r"(?<=\S) (?=\S)"), re.compile(r" [A-Za-z](?!\S)")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 FLOATS = struct.Struct("4f")
