@@ -33,7 +33,8 @@ from eyespan.model import ReadRequest
 from eyespan.policy.spellings import BACKUP_SUFFIXES, COMPRESSION_SUFFIXES, fold
 from tests.sizes import examples
 
-TOKEN = "zq7"
+TOKEN = "zq7kwv"
+"""Longer than what the name of a temporary directory has by chance."""
 CONTENTS = "value-of-the-secret"
 DENIED = (
     f"{TOKEN}.env",
