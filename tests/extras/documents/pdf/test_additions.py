@@ -249,12 +249,12 @@ class TestSections:
 
         assert "words" in reply.text
 
-    def test_the_whole_title_comes_before_one_that_contains_it(self):
-        entries = [(0, "Methods of others", 1), (0, "Methods", 5)]
+    def test_the_exact_title_comes_before_one_that_contains_it(self):
+        entries = [(0, "Methods of others", 1), (0, "methods", 3), (0, "Methods", 5)]
 
         assert section_pages(entries, "Methods", 9) == ("Methods", 5, 9)
-        assert section_pages(entries, "METHODS", 9) == ("Methods", 5, 9)
-        assert section_pages(entries, "others", 9) == ("Methods of others", 1, 5)
+        assert section_pages(entries, "METHODS", 9) == ("methods", 3, 5)
+        assert section_pages(entries, "others", 9) == ("Methods of others", 1, 3)
         assert section_pages(entries, "none", 9) is None
 
 

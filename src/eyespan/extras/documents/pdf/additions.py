@@ -185,13 +185,13 @@ def bookmarks(document: pypdfium2.PdfDocument) -> list[tuple[int, str, int]]:
 def section_pages(entries: list[tuple[int, str, int]], name: str, total: int) -> tuple[str, int, int] | None:
     """Return the title and the pages of a section: from its bookmark to the page of the next one of its level or above.
 
-    The whole title counts first, then one that contains the name, both without regard to case.
+    The exact title counts first, then one without regard to case, then one that contains the name.
     """
     entries = [entry for entry in entries if entry[2]]
-    wanted = _one_line(name).casefold()
-    for is_found in (operator.eq, operator.contains):
+    wanted = _one_line(name)
+    for fold, is_found in ((str, operator.eq), (str.casefold, operator.eq), (str.casefold, operator.contains)):
         for at, (level, title, first) in enumerate(entries):
-            if is_found(title.casefold(), wanted):
+            if is_found(fold(title), fold(wanted)):
                 later = [page for other, _, page in entries[at + 1 :] if other <= level]
                 return title, first, max(first, later[0] if later else total)
     return None
