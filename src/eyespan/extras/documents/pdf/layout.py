@@ -67,8 +67,8 @@ class MarkdownText(PageText):
             if (boxes.rotation - turned) % 360 == 180:  # pdfium has the words of lines from right to left
                 page.set_rotation(boxes.rotation)
                 layer = page.get_textpage()
+                page.set_rotation(turned)  # its image is drawn as it is
                 text, boxes = characters(layer), Boxes(page, layer)
-                page.set_rotation(turned)
             text = with_joined_letters(_UNMAPPED.sub("\ufffd", text), boxes, layer)
             lines = _lines(boxes, layer, text)
             int(sum([line.left + line.top + line.right + line.bottom + line.height for line in lines]))
