@@ -32,7 +32,8 @@ class Supervisor:
 
     def run(self) -> int:
         """Run until all workers have ended. Returns the exit status."""
-        # Signals wait until this process asks for the next one: none arrives between a look and a wait for the next.
+        # Signals are blocked and taken one by one below. Otherwise one that arrives right before a wait could be missed
+        # until a worker ends.
         signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
@@ -100,4 +101,4 @@ class Supervisor:
         self._stopping = True
         self._setup.notifier.send("STOPPING=1")
         for pid in self._workers:
-            os.kill(pid, signal.SIGTERM)  # one that has just ended waits until it is replaced
+            os.kill(pid, signal.SIGTERM)  # also if it has just ended: its id stays in use until it is replaced

@@ -89,6 +89,10 @@ class TestRows:
         assert pdf_words.shown_words(rows[0][0].words, rows[0][0].page) == "ab-"
 
 
+WIDTHS = {"S": 6.67, "i": 2.22, "T": 6.11, "w": 7.22, "r": 3.33, "s": 5.0}
+"""The widths of letters in Helvetica at 10 points."""
+
+
 @pytest.mark.parametrize(("gap", "shown"), [(2.4, "Singapore 138588 Towers"), (4, None)])
 def test_letters_that_are_set_apart_are_words(gap, shown):
     """The layer has blanks between them; on a page with wide gaps between letters they stay."""
@@ -107,7 +111,3 @@ def test_letters_that_are_set_apart_are_words(gap, shown):
     assert text.count(" ") > 15
     assert len(joined) == len(text)
     assert joined.replace("\0", "").rstrip() == (shown or text.rstrip())
-
-
-WIDTHS = {"S": 6.67, "i": 2.22, "T": 6.11, "w": 7.22, "r": 3.33, "s": 5.0}
-"""The widths of letters in Helvetica at 10 points."""

@@ -33,7 +33,8 @@ LEAST_PROSE, LARGE_LABEL, MOST_HEADINGS, LARGE_SENTENCE = 0.15, 1.3, 0.4, 1.5
 """A page with a smaller share of sentences and tables among its lines is a form: text up to this size may be labels.
 With a larger share of headings it is a slide or a list. A smaller text with a full stop at its end is no heading."""
 NEAR_TEXT, LEAST_NEAR, UPPER_PART = 3, 0.4, 0.4
-"""Text follows a heading within so many lines, or this share of the headings of its style."""
+"""Text follows a heading within so many lines, or this share of the headings of its style. Otherwise
+the largest one in this upper part of a page is its title."""
 MAX_LABEL_CHARS = 20
 """A shorter text beside a line is a cell or a label, and so is the line, unless longer text follows."""
 LEAST_WORDS = 4
